@@ -1,0 +1,58 @@
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from typing import ClassVar as _ClassVar
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class ErrorReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    ERROR_REASON_UNSPECIFIED: _ClassVar[ErrorReason]
+    ERROR_REASON_INVALID_FIELD: _ClassVar[ErrorReason]
+    ERROR_REASON_CONTRADICTORY_FILTER: _ClassVar[ErrorReason]
+    ERROR_REASON_INVALID_PAGE_TOKEN: _ClassVar[ErrorReason]
+    ERROR_REASON_MEMORY_NOT_FOUND: _ClassVar[ErrorReason]
+    ERROR_REASON_TRACE_NOT_FOUND: _ClassVar[ErrorReason]
+    ERROR_REASON_SESSION_NOT_FOUND: _ClassVar[ErrorReason]
+    ERROR_REASON_SNAPSHOT_NOT_FOUND: _ClassVar[ErrorReason]
+    ERROR_REASON_ALREADY_EXISTS: _ClassVar[ErrorReason]
+    ERROR_REASON_ETAG_MISMATCH: _ClassVar[ErrorReason]
+    ERROR_REASON_REQUEST_ID_REUSED: _ClassVar[ErrorReason]
+    ERROR_REASON_NOT_READY: _ClassVar[ErrorReason]
+    ERROR_REASON_OVERLOADED: _ClassVar[ErrorReason]
+    ERROR_REASON_QUOTA_EXCEEDED: _ClassVar[ErrorReason]
+    ERROR_REASON_EMBEDDER_MISMATCH: _ClassVar[ErrorReason]
+    ERROR_REASON_FORMAT_TOO_NEW: _ClassVar[ErrorReason]
+    ERROR_REASON_REVISION_NOT_REACHED: _ClassVar[ErrorReason]
+    ERROR_REASON_READ_ONLY: _ClassVar[ErrorReason]
+    ERROR_REASON_CORRUPT: _ClassVar[ErrorReason]
+    ERROR_REASON_UNIMPLEMENTED: _ClassVar[ErrorReason]
+    ERROR_REASON_UNAUTHENTICATED: _ClassVar[ErrorReason]
+    ERROR_REASON_PERMISSION_DENIED: _ClassVar[ErrorReason]
+    ERROR_REASON_INTERNAL: _ClassVar[ErrorReason]
+    ERROR_REASON_SENSITIVE_DATA: _ClassVar[ErrorReason]
+    ERROR_REASON_DEADLINE_EXCEEDED: _ClassVar[ErrorReason]
+ERROR_REASON_UNSPECIFIED: ErrorReason
+ERROR_REASON_INVALID_FIELD: ErrorReason
+ERROR_REASON_CONTRADICTORY_FILTER: ErrorReason
+ERROR_REASON_INVALID_PAGE_TOKEN: ErrorReason
+ERROR_REASON_MEMORY_NOT_FOUND: ErrorReason
+ERROR_REASON_TRACE_NOT_FOUND: ErrorReason
+ERROR_REASON_SESSION_NOT_FOUND: ErrorReason
+ERROR_REASON_SNAPSHOT_NOT_FOUND: ErrorReason
+ERROR_REASON_ALREADY_EXISTS: ErrorReason
+ERROR_REASON_ETAG_MISMATCH: ErrorReason
+ERROR_REASON_REQUEST_ID_REUSED: ErrorReason
+ERROR_REASON_NOT_READY: ErrorReason
+ERROR_REASON_OVERLOADED: ErrorReason
+ERROR_REASON_QUOTA_EXCEEDED: ErrorReason
+ERROR_REASON_EMBEDDER_MISMATCH: ErrorReason
+ERROR_REASON_FORMAT_TOO_NEW: ErrorReason
+ERROR_REASON_REVISION_NOT_REACHED: ErrorReason
+ERROR_REASON_READ_ONLY: ErrorReason
+ERROR_REASON_CORRUPT: ErrorReason
+ERROR_REASON_UNIMPLEMENTED: ErrorReason
+ERROR_REASON_UNAUTHENTICATED: ErrorReason
+ERROR_REASON_PERMISSION_DENIED: ErrorReason
+ERROR_REASON_INTERNAL: ErrorReason
+ERROR_REASON_SENSITIVE_DATA: ErrorReason
+ERROR_REASON_DEADLINE_EXCEEDED: ErrorReason
