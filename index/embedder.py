@@ -1,0 +1,198 @@
+"""The embedder contract: texts in, unit vectors out, and how to read their cosines.
+
+This file never loads a model. Invariants that every embedder keeps: vectors are float32, unit
+length and C-contiguous; the fingerprint changes whenever the same text could give a different
+vector, so vectors of two fingerprints are never compared.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recalld.index.errors import BadVector
+
+FINGERPRINT_DIGITS = 32
+DEFAULT_MODEL = "e5-small-int8"
+
+# Requests and memories about different things: no request below asks about any memory below.
+# Both languages on both sides, so that the background holds cross-language pairs as well.
+UNRELATED_REQUESTS = (
+    "帮我把这段话翻译成法语",
+    "今天日元的汇率是多少",
+    "写一首关于秋天的诗",
+    "自行车的轮胎怎么换",
+    "这道几何题应该怎么证明",
+    "推荐几部八十年代的科幻电影",
+    "阳台上的番茄要浇多少水",
+    "打印机连不上无线网怎么办",
+    "Explain how ocean tides work",
+    "Convert 12 inches to centimetres",
+    "Draft a caption for a sunset photo",
+    "How do I tune a guitar by ear?",
+    "Fix the off-by-one error in this loop",
+    "Which museums are open on Mondays?",
+    "Summarise the plot of a famous opera",
+    "How long does wall paint take to dry?",
+)
+UNRELATED_MEMORIES = (
+    "用户对青霉素过敏",
+    "女儿下周三要参加游泳比赛",
+    "公司的报销截止日是每月二十五号",
+    "住在成都高新区，上班坐地铁一号线",
+    "他习惯早上六点起床跑步",
+    "订单还没有发货，客服说要再等三天",
+    "养了一只叫豆包的橘猫",
+    "不喜欢在周末接工作电话",
+    "上个月刚配了一副新眼镜",
+    "母亲的膝盖做过手术",
+    "正在准备注册会计师考试",
+    "家里热水器的保修期到明年为止",
+    "The user is vegetarian and avoids mushrooms",
+    "Her flight to Lisbon leaves on Friday evening",
+    "The team moved its stand-up meeting to half past nine",
+    "He is left-handed and plays table tennis",
+    "Rent is due on the first of every month",
+    "Their dog is afraid of fireworks",
+    "She prefers short replies without bullet points",
+    "The warranty claim was rejected twice",
+    "His grandmother speaks only Hakka",
+    "The garage door code was changed last week",
+    "She is saving money for a house",
+    "They cancelled the gym membership in spring",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """What the cosine of a request with an unrelated memory looks like under one model.
+
+    Attributes:
+        mean: average background cosine, in [-1, 1].
+        spread: standard deviation of the background cosines, in (0, 1].
+
+    Raises:
+        BadVector: when the figures are outside these ranges, which only a broken model gives.
+    """
+
+    mean: float
+    spread: float
+
+    def __post_init__(self) -> None:
+        """Refuse figures that would turn every later score into nonsense."""
+        sound = math.isfinite(self.mean) and -1 <= self.mean <= 1 and 0 < self.spread <= 1
+        if not sound:
+            raise BadVector(f"no usable calibration: mean {self.mean}, spread {self.spread}")
+
+
+class Embedder(Protocol):
+    """Turns texts into unit vectors.
+
+    Attributes:
+        dim: width of a vector, > 0.
+        fingerprint: 32 hex digits over model, tokenizer, pooling, prefixes and length limit.
+        max_tokens: tokens of one text that count, prefix and special tokens included; the rest
+            of a longer text is cut off.
+        calibration: background cosine of this model.
+
+    Thread safety: every method may be called from any thread at any time.
+    """
+
+    @property
+    def dim(self) -> int:
+        """Width of a vector."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Identity of everything that decides a vector."""
+
+    @property
+    def max_tokens(self) -> int:
+        """Tokens of one text that count."""
+
+    @property
+    def calibration(self) -> Calibration:
+        """Background cosine of this model."""
+
+    def embed(self, texts: Sequence[str], *, is_query: bool) -> NDArray[np.float32]:
+        """Embed texts.
+
+        Args:
+            texts: any number of texts, also none; empty texts are allowed.
+            is_query: True for requests, False for memories: models may treat them differently.
+
+        Returns:
+            float32[len(texts), dim], C-contiguous, writable, rows of length 1 in the order of
+            `texts`. The same call gives the same bytes; the same text among other texts gives a
+            vector at cosine > 0.995 of it.
+
+        Raises:
+            BadVector: the model gave a vector that is not finite or cannot be normalised.
+        """
+
+    def count_tokens(self, text: str) -> int:
+        """Count the tokens of `text` alone: no prefix, no special tokens, never cut; >= 0."""
+
+
+def measure_calibration(embedder: Embedder) -> Calibration:
+    """Measure the background cosine of an embedder on the built-in unrelated texts.
+
+    Complexity: embeds 40 short texts.
+
+    Raises:
+        BadVector: the vectors are unusable, for example all the same.
+    """
+    requests = embedder.embed(UNRELATED_REQUESTS, is_query=True)
+    memories = embedder.embed(UNRELATED_MEMORIES, is_query=False)
+    cosines = (requests @ memories.T).astype(np.float64)
+    return Calibration(round(float(cosines.mean()), 6), round(float(cosines.std()), 6))
+
+
+def make_fingerprint(parts: Mapping[str, str | int]) -> str:
+    """Hash what decides a vector into 32 hex digits; the order of `parts` does not matter."""
+    canonical = json.dumps(dict(parts), sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(canonical.encode("ascii")).hexdigest()[:FINGERPRINT_DIGITS]
+
+
+def unit_rows(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Normalise vectors.
+
+    Args:
+        rows: float32[n, dim].
+
+    Returns:
+        float32[n, dim], a new C-contiguous array with rows of length 1.
+
+    Raises:
+        BadVector: a row is zero or not finite.
+    """
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    # One comparison catches NaN, infinity and zero: it is false for all of them.
+    usable = (lengths > 0) & (lengths < np.inf)
+    if not usable.all():
+        row = int(np.flatnonzero(~usable[:, 0])[0])
+        raise BadVector(f"vector {row} of {len(rows)} has length {float(lengths[row, 0])}")
+    return np.ascontiguousarray(rows / lengths, dtype=np.float32)
+
+
+def cache_dir(environment: Mapping[str, str]) -> Path:
+    """Say where downloads and built models are kept: the XDG cache folder of this user."""
+    base = environment.get("XDG_CACHE_HOME", "")
+    return (Path(base) if base else Path.home() / ".cache") / "recalld"
+
+
+def default_model_dir(environment: Mapping[str, str]) -> Path:
+    """Say where the default model is built to and loaded from.
+
+    Args:
+        environment: the process environment; the caller reads it, this function does not.
+    """
+    return cache_dir(environment) / "models" / DEFAULT_MODEL
