@@ -126,7 +126,8 @@ class Embedder(Protocol):
         """Embed texts.
 
         Args:
-            texts: any number of texts, also none; empty texts are allowed.
+            texts: any number of texts, also none; empty texts are allowed, lone surrogates
+                (which no UTF-8 wire can carry) are not.
             is_query: True for requests, False for memories: models may treat them differently.
 
         Returns:

@@ -1,0 +1,161 @@
+"""Runs a local sentence-embedding model with onnxruntime on the CPU.
+
+It never downloads anything and never talks to a network. Invariants: a run holds at most 32 texts
+and 4096 padded tokens, which bounds its memory; a thread that waits for work sleeps and does not
+spin, so an idle embedder costs nothing; after construction nothing in the object changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxruntime as ort
+from numpy.typing import NDArray
+from tokenizers import Encoding, Tokenizer
+
+from recalld.index.embedder import measure_calibration, unit_rows
+from recalld.index.errors import ModelInvalid
+from recalld.index.model_folder import read_model_folder
+
+THREADS_MAX = 64
+RUN_TEXTS_MAX = 32
+RUN_TOKENS_MAX = 4096
+INPUT_NAMES = frozenset({"input_ids", "attention_mask", "token_type_ids"})
+SENTENCE_OUTPUT = "sentence_embedding"
+TOKEN_OUTPUTS = ("last_hidden_state", "token_embeddings")
+_INTEGER_TYPES = {"tensor(int64)": np.dtype(np.int64), "tensor(int32)": np.dtype(np.int32)}
+_PROBE = "probe"
+
+
+class OnnxEmbedder:
+    """Embedder over an ONNX model; see `recalld.index.embedder.Embedder` for the contract.
+
+    Args:
+        folder: a folder as `recalld.index.model_folder` describes it.
+        threads: onnxruntime threads of one run, in [1, 64]. One is best where several runs share
+            the cores.
+
+    Raises:
+        ModelMissing: the folder or a needed file is not there.
+        ModelInvalid: a file is damaged or the graph has inputs or outputs we cannot serve.
+        BadVector: the model's first vectors are unusable.
+        ValueError: `threads` is out of range.
+    """
+
+    def __init__(self, folder: Path, *, threads: int = 1) -> None:
+        """Load the model, embed one probe text, and measure the calibration if not stated."""
+        if not 1 <= threads <= THREADS_MAX:
+            raise ValueError(f"threads must be in [1, {THREADS_MAX}], got {threads}")
+        about = read_model_folder(folder)
+        self.fingerprint = about.fingerprint
+        self.max_tokens = about.max_tokens
+        self._prefix = {True: about.query_prefix, False: about.passage_prefix}
+        self._pooling = about.pooling
+        self._pad_id = about.pad_id
+        self._tokenizer = _load_tokenizer(about.tokenizer, about.max_tokens)
+        self._session = _load_session(about.model, threads)
+        self._inputs = _input_types(self._session, about.model)
+        self._output, self._is_pooled = _pick_output(self._session, about.model)
+        self.dim = int(self._run([self._encode(_PROBE)]).shape[1])
+        self.calibration = about.calibration or measure_calibration(self)
+
+    def embed(self, texts: Sequence[str], *, is_query: bool) -> NDArray[np.float32]:
+        """Embed texts in runs of similar length; longer texts than `max_tokens` are cut."""
+        prefix = self._prefix[is_query]
+        encodings = [self._encode(prefix + text) for text in texts]
+        out = np.empty((len(texts), self.dim), np.float32)
+        for rows in _plan_runs([len(encoding) for encoding in encodings]):
+            out[rows] = self._run([encodings[row] for row in rows])
+        return out
+
+    def count_tokens(self, text: str) -> int:
+        """Count the tokens of `text` alone."""
+        encoding = self._tokenizer.encode(text, add_special_tokens=False)
+        # The tokenizer cuts, and keeps what it cut off beside the first part.
+        return len(encoding) + sum(map(len, encoding.overflowing))
+
+    def _encode(self, text: str) -> Encoding:
+        # One by one: `encode_batch` would start a thread for every core and keep them.
+        return self._tokenizer.encode(text)
+
+    def _run(self, encodings: Sequence[Encoding]) -> NDArray[np.float32]:
+        width = max(1, *map(len, encodings))
+        ids = np.full((len(encodings), width), self._pad_id, np.int64)
+        mask = np.zeros((len(encodings), width), np.int64)
+        for row, encoding in enumerate(encodings):
+            ids[row, : len(encoding)] = encoding.ids
+            mask[row, : len(encoding)] = 1
+        values = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        feed: dict[str, NDArray[Any]] = {
+            name: values[name].astype(dtype) for name, dtype in self._inputs.items()
+        }
+        result = np.asarray(self._session.run([self._output], feed)[0], np.float32)
+        if self._is_pooled:
+            return unit_rows(result)
+        if self._pooling == "cls":
+            return unit_rows(np.where(mask[:, :1] == 1, result[:, 0], np.float32(0)))
+        # The sum points where the mean points, and only the direction is kept. Padding is set
+        # to zero, not multiplied away, for a model may put NaN there.
+        kept = np.where(mask[:, :, None] == 1, result, np.float32(0))
+        return unit_rows(kept.sum(axis=1, dtype=np.float32))
+
+
+def _plan_runs(token_counts: Sequence[int]) -> Iterator[list[int]]:
+    """Group rows of similar length, so that little is spent on padding."""
+    rows: list[int] = []
+    for row in sorted(range(len(token_counts)), key=lambda row: token_counts[row]):
+        is_full = len(rows) == RUN_TEXTS_MAX
+        if rows and (is_full or (len(rows) + 1) * token_counts[row] > RUN_TOKENS_MAX):
+            yield rows
+            rows = []
+        rows.append(row)
+    if rows:
+        yield rows
+
+
+def _load_tokenizer(path: Path, max_tokens: int) -> Tokenizer:
+    try:
+        tokenizer = Tokenizer.from_file(str(path))
+    except Exception as error:  # the library raises nothing narrower
+        raise ModelInvalid(f"{path} is not a tokenizer: {error}") from error
+    # Exports often carry a fixed padding or a short cut of their own.
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(max_length=max_tokens)
+    return tokenizer
+
+
+def _load_session(path: Path, threads: int) -> ort.InferenceSession:
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.log_severity_level = 3
+    try:
+        return ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # one class for each C++ status, with no common base
+        raise ModelInvalid(f"{path} does not load: {error}") from error
+
+
+def _input_types(session: ort.InferenceSession, path: Path) -> dict[str, np.dtype[Any]]:
+    types: dict[str, str] = {item.name: item.type for item in session.get_inputs()}
+    is_known = types.keys() <= INPUT_NAMES and set(types.values()) <= _INTEGER_TYPES.keys()
+    if not is_known or "input_ids" not in types:
+        raise ModelInvalid(f"{path} has inputs {types}; known: {sorted(INPUT_NAMES)}, integer")
+    return {name: _INTEGER_TYPES[kind] for name, kind in types.items()}
+
+
+def _pick_output(session: ort.InferenceSession, path: Path) -> tuple[str, bool]:
+    """Choose the output; True where it holds one vector a text, False where one a token."""
+    ranks = {item.name: len(item.shape) for item in session.get_outputs()}
+    if ranks.get(SENTENCE_OUTPUT) == 2:
+        return SENTENCE_OUTPUT, True
+    for name in TOKEN_OUTPUTS:
+        if ranks.get(name) == 3:
+            return name, False
+    if len(ranks) == 1 and set(ranks.values()) <= {2, 3}:
+        ((name, rank),) = ranks.items()
+        return name, rank == 2
+    raise ModelInvalid(f"{path} has outputs {ranks}; none is a sentence or token embedding")
