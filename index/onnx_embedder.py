@@ -26,7 +26,10 @@ RUN_TOKENS_MAX = 4096
 INPUT_NAMES = frozenset({"input_ids", "attention_mask", "token_type_ids"})
 SENTENCE_OUTPUT = "sentence_embedding"
 TOKEN_OUTPUTS = ("last_hidden_state", "token_embeddings")
-_INTEGER_TYPES = {"tensor(int64)": np.dtype(np.int64), "tensor(int32)": np.dtype(np.int32)}
+_INTEGER_TYPES: dict[str, np.dtype[Any]] = {
+    "tensor(int64)": np.dtype(np.int64),
+    "tensor(int32)": np.dtype(np.int32),
+}
 _PROBE = "probe"
 
 
