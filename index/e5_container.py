@@ -31,7 +31,7 @@ _FLOAT32, _BLOCK4 = 0, 1
 
 @dataclass(frozen=True, slots=True)
 class E5Shape:
-    """Sizes of the encoder; all > 0, `hidden` is a multiple of `heads` and of 32."""
+    """Sizes of the encoder; all > 0, `hidden` is a multiple of 32 times `heads`."""
 
     hidden: int
     layers: int
@@ -102,9 +102,9 @@ class E5Container:
 
     def _parse(self) -> None:
         data = self._data
-        sizes = struct.unpack_from("<7i", data, 8)
-        (epsilon,) = struct.unpack_from("<f", data, 36)
-        self.shape = E5Shape(*sizes, epsilon)
+        self.shape = shape = E5Shape(*struct.unpack_from("<7if", data, 8))
+        if min(struct.unpack_from("<7i", data, 8)) <= 0 or shape.hidden % (shape.heads * BLOCK):
+            raise ValueError(f"impossible sizes {shape}")
         at = 44
         (piece_count,) = struct.unpack_from("<i", data, at)
         (text_bytes,) = struct.unpack_from("<Q", data, at + 20)
