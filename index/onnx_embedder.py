@@ -9,27 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import onnxruntime as ort
 from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
 from recalld.index.embedder import measure_calibration, unit_rows
 from recalld.index.errors import ModelInvalid
 from recalld.index.model_folder import read_model_folder
+from recalld.index.onnx_session import open_session
 
 THREADS_MAX = 64
 RUN_TEXTS_MAX = 32
 RUN_TOKENS_MAX = 4096
-INPUT_NAMES = frozenset({"input_ids", "attention_mask", "token_type_ids"})
-SENTENCE_OUTPUT = "sentence_embedding"
-TOKEN_OUTPUTS = ("last_hidden_state", "token_embeddings")
-_INTEGER_TYPES: dict[str, np.dtype[Any]] = {
-    "tensor(int64)": np.dtype(np.int64),
-    "tensor(int32)": np.dtype(np.int32),
-}
 _PROBE = "probe"
 
 
@@ -59,9 +51,7 @@ class OnnxEmbedder:
         self._pooling = about.pooling
         self._pad_id = about.pad_id
         self._tokenizer = _load_tokenizer(about.tokenizer, about.max_tokens)
-        self._session = _load_session(about.model, threads)
-        self._inputs = _input_types(self._session, about.model)
-        self._output, self._is_pooled = _pick_output(self._session, about.model)
+        self._session = open_session(about.model, threads)
         self.dim = int(self._run([self._encode(_PROBE)]).shape[1])
         self.calibration = about.calibration or measure_calibration(self)
 
@@ -91,12 +81,8 @@ class OnnxEmbedder:
         for row, encoding in enumerate(encodings):
             ids[row, : len(encoding)] = encoding.ids
             mask[row, : len(encoding)] = 1
-        values = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-        feed: dict[str, NDArray[Any]] = {
-            name: values[name].astype(dtype) for name, dtype in self._inputs.items()
-        }
-        result = np.asarray(self._session.run([self._output], feed)[0], np.float32)
-        if self._is_pooled:
+        result = self._session.run(ids, mask)
+        if self._session.is_pooled:
             return unit_rows(result)
         if self._pooling == "cls":
             return unit_rows(np.where(mask[:, :1] == 1, result[:, 0], np.float32(0)))
@@ -128,37 +114,3 @@ def _load_tokenizer(path: Path, max_tokens: int) -> Tokenizer:
     tokenizer.no_padding()
     tokenizer.enable_truncation(max_length=max_tokens)
     return tokenizer
-
-
-def _load_session(path: Path, threads: int) -> ort.InferenceSession:
-    options = ort.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    options.log_severity_level = 3
-    try:
-        return ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # one class for each C++ status, with no common base
-        raise ModelInvalid(f"{path} does not load: {error}") from error
-
-
-def _input_types(session: ort.InferenceSession, path: Path) -> dict[str, np.dtype[Any]]:
-    types: dict[str, str] = {item.name: item.type for item in session.get_inputs()}
-    is_known = types.keys() <= INPUT_NAMES and set(types.values()) <= _INTEGER_TYPES.keys()
-    if not is_known or "input_ids" not in types:
-        raise ModelInvalid(f"{path} has inputs {types}; known: {sorted(INPUT_NAMES)}, integer")
-    return {name: _INTEGER_TYPES[kind] for name, kind in types.items()}
-
-
-def _pick_output(session: ort.InferenceSession, path: Path) -> tuple[str, bool]:
-    """Choose the output; True where it holds one vector a text, False where one a token."""
-    ranks = {item.name: len(item.shape) for item in session.get_outputs()}
-    if ranks.get(SENTENCE_OUTPUT) == 2:
-        return SENTENCE_OUTPUT, True
-    for name in TOKEN_OUTPUTS:
-        if ranks.get(name) == 3:
-            return name, False
-    if len(ranks) == 1 and set(ranks.values()) <= {2, 3}:
-        ((name, rank),) = ranks.items()
-        return name, rank == 2
-    raise ModelInvalid(f"{path} has outputs {ranks}; none is a sentence or token embedding")
