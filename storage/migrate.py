@@ -1,0 +1,101 @@
+"""Brings a database from the format version it has to the one this program writes.
+
+Knows no database library: a connection is anything with `execute(sql, parameters)`. It never
+goes backwards and never guesses: a newer format is refused.
+
+Invariants: every step runs in one transaction with the new version number, between two
+checkpoints, so that no DDL stays in the log; a step killed half way runs again from the start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from recalld.storage.errors import Corrupt, FormatTooNew
+
+FORMAT_VERSION = 1
+
+
+class Connection(Protocol):
+    """The part of a database connection that migration needs."""
+
+    def execute(self, sql: str, parameters: Sequence[object] = ..., /) -> Any:
+        """Runs one or more statements; the result has `fetchone()`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One move from `version` to `version + 1`.
+
+    Attributes:
+        version: the format it starts from.
+        apply: changes schema and rows through the connection, inside an open transaction.
+    """
+
+    version: int
+    apply: Callable[[Connection], None]
+
+
+# Version 1 is the first: the next format adds Step(1, ...) here and its schema to schema.sql.
+STEPS: tuple[Step, ...] = ()
+
+
+def migrate(
+    connection: Connection,
+    path: Path,
+    steps: Sequence[Step] = STEPS,
+    supported: int = FORMAT_VERSION,
+) -> int:
+    """Applies every step from the found version up to `supported`; returns how many ran.
+
+    Args:
+        connection: open, outside a transaction.
+        path: the file, for messages.
+        steps: ordered by version; must lead from the found version to `supported`.
+        supported: the version to reach.
+
+    Raises:
+        FormatTooNew: the data is newer than `supported`.
+        Corrupt: no version is recorded, or no step leads on from it.
+    """
+    version = read_version(connection, path)
+    if version > supported:
+        raise FormatTooNew(path, version, supported)
+    by_version = {step.version: step for step in steps}
+    for current in range(version, supported):
+        step = by_version.get(current)
+        if step is None:
+            raise Corrupt(path, f"no step leads on from format version {current}")
+        _apply(connection, step)
+    return supported - version
+
+
+def read_version(connection: Connection, path: Path) -> int:
+    """Returns the recorded format version.
+
+    Raises:
+        Corrupt: there is none, or it is not a positive number.
+    """
+    row = connection.execute("SELECT value FROM meta WHERE key = 'format_version'").fetchone()
+    if row is None or not str(row[0]).isdecimal() or int(row[0]) < 1:
+        raise Corrupt(path, f"no valid format_version in meta: {row}")
+    return int(row[0])
+
+
+def _apply(connection: Connection, step: Step) -> None:
+    connection.execute("CHECKPOINT")
+    connection.execute("BEGIN")
+    try:
+        step.apply(connection)
+        connection.execute(
+            "UPDATE meta SET value = ? WHERE key = 'format_version'", [str(step.version + 1)]
+        )
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+    connection.execute("CHECKPOINT")

@@ -1,0 +1,145 @@
+"""The read side of a SQL store: statements and how their results become plain types.
+
+Knows no database library: the backend gives a `Reader`. It never writes.
+
+Invariants: every statement is fully fetched before the next; texts and values only ever travel
+as parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from recalld.storage import rows
+from recalld.storage.errors import Corrupt
+from recalld.storage.requests import RecentRequests, request_size_bytes
+from recalld.storage.store import Partition, StoredMemory, StoredRequest
+
+LOAD_CHUNK_ROW_COUNT = 8_192
+CHECK_LOOKUP_COUNT = 100
+
+_MEMORY_NAMES = rows.names(rows.COLUMNS)
+_REQUEST_NAMES = rows.names(rows.REQUEST_COLUMNS)
+
+
+class Reader(Protocol):
+    """Runs one query on a connection of its own and fetches all of it.
+
+    Both raise Corrupt when the data cannot be read, StoreClosed after closing.
+    """
+
+    def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """Returns rows of Python values."""
+        ...
+
+    def columns(self, sql: str, parameters: Sequence[object] = ()) -> dict[str, list[Any]]:
+        """Returns columns of Python values by name; the faster way for many rows."""
+        ...
+
+
+class Queries:
+    """Reads of memories, tenants and requests.
+
+    Thread safety: as that of the reader; it holds no state of its own.
+    """
+
+    def __init__(self, reader: Reader, path: Path) -> None:
+        """Args: reader: runs the SQL; path: the file, for messages."""
+        self._reader = reader
+        self._path = path
+
+    def revisions(self) -> dict[str, int]:
+        """Returns each tenant's revision."""
+        return dict(self._reader.rows("SELECT tenant, revision FROM tenants"))
+
+    def label_max(self) -> int:
+        """Returns the highest label, 0 when there is no row."""
+        return self._reader.rows("SELECT max(label) FROM memories")[0][0] or 0
+
+    def counts(self) -> tuple[int, int]:
+        """Returns how many memories and how many requests there are."""
+        sql = "SELECT (SELECT count(*) FROM memories), (SELECT count(*) FROM requests)"
+        row = self._reader.rows(sql)[0]
+        return row[0], row[1]
+
+    def partitions(self) -> list[Partition]:
+        """Returns every partition that has rows, ordered."""
+        sql = "SELECT tenant, user_id, count(*) FROM memories GROUP BY ALL ORDER BY ALL"
+        return [Partition(*row) for row in self._reader.rows(sql)]
+
+    def load(self) -> Iterator[StoredMemory]:
+        """Yields every row in label order, a chunk of labels at a time."""
+        columns = self._reader.columns("SELECT label FROM memories ORDER BY label")
+        labels = columns["label"]
+        for start in range(0, len(labels), LOAD_CHUNK_ROW_COUNT):
+            chunk = labels[start : start + LOAD_CHUNK_ROW_COUNT]
+            yield from self._memories("label BETWEEN ? AND ?", (chunk[0], chunk[-1]))
+
+    def load_partition(self, tenant: str, user_id: str) -> list[StoredMemory]:
+        """Returns one partition's rows in label order."""
+        return self._memories("tenant = ? AND user_id = ?", (tenant, user_id))
+
+    def find_request(self, tenant: str, request_id: str) -> StoredRequest | None:
+        """Returns one request by key."""
+        sql = f"SELECT {_REQUEST_NAMES} FROM requests WHERE tenant = ? AND request_id = ?"
+        found = self._reader.rows(sql, (tenant, request_id))
+        return StoredRequest(*found[0]) if found else None
+
+    def requests(self, since_us: int | None = None) -> list[StoredRequest]:
+        """Returns requests created at `since_us` or later (None: all), oldest first."""
+        sql = (
+            f"SELECT {_REQUEST_NAMES} FROM requests "
+            "WHERE create_time_us >= coalesce(?, create_time_us) ORDER BY create_time_us"
+        )
+        return [StoredRequest(*row) for row in self._reader.rows(sql, (since_us,))]
+
+    def fill(self, recent: RecentRequests) -> None:
+        """Puts the newest requests into `recent`, reading no more of them than it can hold."""
+        columns = self._reader.columns(
+            "SELECT create_time_us, octet_length(response) AS response_bytes, "
+            "octet_length(body_hash) AS hash_bytes FROM requests ORDER BY create_time_us DESC"
+        )
+        times = columns["create_time_us"]
+        sizes = map(request_size_bytes, columns["response_bytes"], columns["hash_bytes"])
+        kept_bytes = np.cumsum(np.fromiter(sizes, np.int64, len(times)))
+        kept = min(int(np.searchsorted(kept_bytes, recent.bytes_max, "right")), recent.count_max)
+        if kept:
+            recent.add(self.requests(times[kept - 1]))
+        if kept < len(times):
+            recent.complete = False
+
+    def check_index(self) -> list[str]:
+        """Compares the key index with a scan, and the columns with their encoding."""
+        lines = []
+        for rule, condition in (
+            ("vector is not whole float32 values", "octet_length(embedding) % 4 <> 0"),
+            (
+                "cues are not JSON",
+                "relevant_when_json <> '' AND NOT json_valid(relevant_when_json)",
+            ),
+        ):
+            sql = f"SELECT label FROM memories WHERE {condition} ORDER BY label"
+            found = [label for (label,) in self._reader.rows(sql)]
+            if found:
+                lines.append(f"{rule}: {len(found)} (first label {found[0]})")
+        labels = self._reader.columns("SELECT label FROM memories ORDER BY label")["label"]
+        if len(set(labels)) != len(labels):
+            lines.append(f"label is used twice: {len(labels) - len(set(labels))}")
+        step = max(1, len(labels) // CHECK_LOOKUP_COUNT)
+        for label in labels[::step]:
+            sql = "SELECT count(*) FROM memories WHERE label = ?"
+            if self._reader.rows(sql, (label,)) != [(1,)]:
+                lines.append(f"label {label}: a scan finds it, its key does not")
+        return lines
+
+    def _memories(self, condition: str, parameters: Sequence[object]) -> list[StoredMemory]:
+        sql = f"SELECT {_MEMORY_NAMES} FROM memories WHERE {condition} ORDER BY label"
+        columns = self._reader.columns(sql, parameters)
+        try:
+            return rows.memories_of(columns)
+        except ValueError as error:
+            raise Corrupt(self._path, f"memories where {condition}: {error}") from error

@@ -1,0 +1,197 @@
+"""Between a stored memory and its flat row: one column per field, in the order of schema.sql.
+
+Knows names, SQL types and the order of columns, and no database library. Vectors are
+little-endian float32, cues a JSON array of texts ("" = none).
+
+Invariants: `memories_of` undoes `row_of` for every field; both walk `COLUMNS` in order.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from recalld.storage.record import MemoryRecord, Scope, Source
+from recalld.storage.store import StoredMemory, StoredRequest
+
+COLUMNS: tuple[tuple[str, str], ...] = (
+    ("label", "BIGINT"),
+    ("id", "VARCHAR"),
+    ("tenant", "VARCHAR"),
+    ("user_id", "VARCHAR"),
+    ("agent_id", "VARCHAR"),
+    ("session_id", "VARCHAR"),
+    ("namespace", "VARCHAR"),
+    ("kind", "UTINYINT"),
+    ("content", "VARCHAR"),
+    ("key", "VARCHAR"),
+    ("key_cardinality", "UTINYINT"),
+    ("value_json", "VARCHAR"),
+    ("metadata_json", "VARCHAR"),
+    ("relevant_when_json", "VARCHAR"),
+    ("importance", "UTINYINT"),
+    ("confidence", "DOUBLE"),
+    ("stated_by", "UTINYINT"),
+    ("source_session_id", "VARCHAR"),
+    ("source_turn", "BIGINT"),
+    ("source_message_id", "VARCHAR"),
+    ("source_uri", "VARCHAR"),
+    ("visibility", "UTINYINT"),
+    ("language", "VARCHAR"),
+    ("event_time_us", "BIGINT"),
+    ("valid_from_us", "BIGINT"),
+    ("valid_to_us", "BIGINT"),
+    ("create_time_us", "BIGINT"),
+    ("update_time_us", "BIGINT"),
+    ("confirm_time_us", "BIGINT"),
+    ("expire_time_us", "BIGINT"),
+    ("forget_time_us", "BIGINT"),
+    ("last_used_time_us", "BIGINT"),
+    ("access_count", "BIGINT"),
+    ("status", "UTINYINT"),
+    ("superseded_by", "VARCHAR"),
+    ("conflict_group", "VARCHAR"),
+    ("content_hash", "BLOB"),
+    ("revision", "BIGINT"),
+    ("embedding", "BLOB"),
+    ("fingerprint", "VARCHAR"),
+)
+REQUEST_COLUMNS: tuple[tuple[str, str], ...] = (
+    ("tenant", "VARCHAR"),
+    ("request_id", "VARCHAR"),
+    ("method", "VARCHAR"),
+    ("body_hash", "BLOB"),
+    ("response", "BLOB"),
+    ("create_time_us", "BIGINT"),
+)
+TENANT_COLUMNS: tuple[tuple[str, str], ...] = (("tenant", "VARCHAR"), ("revision", "BIGINT"))
+
+_SCOPE = ("tenant", "user_id", "agent_id", "session_id", "namespace")
+_SOURCE = ("source_session_id", "source_turn", "source_message_id", "source_uri")
+
+
+def row_of(memory: StoredMemory) -> tuple[object, ...]:
+    """Flattens a memory into the values of `COLUMNS`."""
+    record = memory.record
+    scope, source = record.scope, record.source
+    return (
+        record.label,
+        record.id,
+        scope.tenant,
+        scope.user_id,
+        scope.agent_id,
+        scope.session_id,
+        scope.namespace,
+        int(record.kind),
+        record.content,
+        record.key,
+        int(record.key_cardinality),
+        record.value_json,
+        record.metadata_json,
+        json.dumps(record.relevant_when, ensure_ascii=False) if record.relevant_when else "",
+        int(record.importance),
+        record.confidence,
+        int(record.stated_by),
+        source.session_id,
+        source.turn,
+        source.message_id,
+        source.uri,
+        int(record.visibility),
+        record.language,
+        record.event_time_us,
+        record.valid_from_us,
+        record.valid_to_us,
+        record.create_time_us,
+        record.update_time_us,
+        record.confirm_time_us,
+        record.expire_time_us,
+        record.forget_time_us,
+        record.last_used_time_us,
+        record.access_count,
+        int(record.status),
+        record.superseded_by,
+        record.conflict_group,
+        record.content_hash,
+        record.revision,
+        None if memory.vector is None else memory.vector.astype("<f4", copy=False).tobytes(),
+        memory.fingerprint,
+    )
+
+
+def request_row_of(request: StoredRequest) -> tuple[object, ...]:
+    """Flattens a request into the values of `REQUEST_COLUMNS`."""
+    return tuple(getattr(request, name) for name, _ in REQUEST_COLUMNS)
+
+
+def memories_of(columns: Mapping[str, Sequence[Any]]) -> list[StoredMemory]:
+    """Builds memories from equally long columns, by the names of `COLUMNS`.
+
+    Whole columns go through `map`: a Python-level loop over fields would double the time.
+
+    Args:
+        columns: lists of Python values; `embedding` holds None or bytes-like of 4 * dim bytes.
+
+    Raises:
+        ValueError: a vector's bytes or a row's cues are malformed.
+    """
+    records = map(
+        MemoryRecord,
+        columns["label"],
+        columns["id"],
+        _scopes(columns),
+        columns["kind"],
+        columns["content"],
+        columns["key"],
+        columns["key_cardinality"],
+        columns["value_json"],
+        columns["metadata_json"],
+        map(_cues, columns["relevant_when_json"]),
+        columns["importance"],
+        columns["confidence"],
+        columns["stated_by"],
+        map(_source, *(columns[name] for name in _SOURCE)),
+        *(columns[name] for name, _ in COLUMNS[21:36]),
+        map(bytes, columns["content_hash"]),
+        columns["revision"],
+    )
+    vectors = map(_vector, columns["embedding"])
+    return list(map(StoredMemory, records, vectors, columns["fingerprint"]))
+
+
+def names(columns: Sequence[tuple[str, str]]) -> str:
+    """Returns the column names for a select or insert list."""
+    return ", ".join(name for name, _ in columns)
+
+
+def _scopes(columns: Mapping[str, Sequence[Any]]) -> Iterator[Scope]:
+    # Rows share few scopes: one object for each distinct one saves time and memory.
+    seen: dict[tuple[str, ...], Scope] = {}
+    for parts in zip(*(columns[name] for name in _SCOPE), strict=True):
+        scope = seen.get(parts)
+        if scope is None:
+            scope = seen[parts] = Scope(*parts)
+        yield scope
+
+
+_NO_SOURCE = Source()
+
+
+def _source(session_id: str, turn: int, message_id: str, uri: str) -> Source:
+    if not (session_id or turn or message_id or uri):
+        return _NO_SOURCE
+    return Source(session_id, turn, message_id, uri)
+
+
+def _cues(text: str) -> tuple[str, ...]:
+    return tuple(json.loads(text)) if text else ()
+
+
+def _vector(blob: bytes | bytearray | None) -> np.ndarray | None:
+    if blob is None:
+        return None
+    vector = np.frombuffer(blob, dtype="<f4")
+    vector.setflags(write=False)
+    return vector

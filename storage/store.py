@@ -1,0 +1,190 @@
+"""The contract of a durable store, and the plain types that cross it.
+
+It holds no data itself and knows no database. `memory_store` (the oracle) and `duckdb_store`
+keep it; `tests/conformance/store_contract.py` is its test.
+
+Invariants every backend holds:
+1. A batch is applied whole or not at all.
+2. A resolved future means durable: the batch survives kill -9 and, on the media that
+   FORMAT.md assumes, loss of power.
+3. Batches take effect in the order in which they were submitted.
+4. A tenant's revision never goes down, and no row carries a higher one than its tenant.
+5. After a failed write the store refuses writes until it is reopened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recalld.storage.record import MemoryRecord
+
+BATCH_ROW_COUNT_MAX = 4_096
+QUEUE_ROW_COUNT_MAX = 8_192
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredMemory:
+    """One row: the record, its vector and which model made the vector.
+
+    Attributes:
+        record: all its text is valid UTF-8; `revision` equals that of the batch that wrote it.
+        vector: float32[dim], finite, C-contiguous, read-only when it comes from a store;
+            None when there is none yet.
+        fingerprint: of the model that made the vector; "" exactly when there is no vector.
+    """
+
+    record: MemoryRecord
+    vector: NDArray[np.float32] | None
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRequest:
+    """An answer already given, so that a repeated request gets the same one.
+
+    Attributes:
+        tenant, request_id: the key; neither is empty.
+        method: full RPC name.
+        body_hash: of the request's body, to tell a repeat from a reused id.
+        response: serialised answer.
+        create_time_us: microseconds since the epoch.
+    """
+
+    tenant: str
+    request_id: str
+    method: str
+    body_hash: bytes
+    response: bytes
+    create_time_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class WriteBatch:
+    """What one call changes, all or nothing.
+
+    Attributes:
+        tenant: owner of every row and of the request.
+        revision: above the tenant's last one; may equal it when `memories` is empty.
+        memories: upserts by `record.label`, at most BATCH_ROW_COUNT_MAX; the last of equal
+            labels wins.
+        request: remembered in the same transaction; None = the call had no request id.
+    """
+
+    tenant: str
+    revision: int
+    memories: tuple[StoredMemory, ...] = ()
+    request: StoredRequest | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """How many rows, of any status, one (tenant, user) has."""
+
+    tenant: str
+    user_id: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoreStats:
+    """Sizes and speeds, for metrics.
+
+    Attributes:
+        row_count, request_count: durable rows.
+        file_bytes, wal_bytes: sizes on disk; 0 in memory.
+        queue_row_count: rows submitted and not yet durable.
+        commit_count, checkpoint_count: since opening; the latter counts explicit ones.
+        last_commit_us: duration of the last group commit, microseconds.
+    """
+
+    row_count: int
+    request_count: int
+    file_bytes: int
+    wal_bytes: int
+    queue_row_count: int
+    commit_count: int
+    checkpoint_count: int
+    last_commit_us: int
+
+
+class Store(Protocol):
+    """Durable rows, addressed by label, partition and request id.
+
+    Thread safety: every method may be called from any thread.
+    """
+
+    def submit(self, batch: WriteBatch) -> Future[None]:
+        """Queues a batch; the future resolves when it is durable.
+
+        The future cannot be cancelled: what was queued is written. Its callbacks run on the
+        writer's thread and must be short.
+
+        Raises:
+            InvalidBatch, StaleRevision, StoreBusy, StoreClosed, StoreFailed: nothing was queued.
+            The future itself fails with StoreFailed only: outcome unknown until reopened.
+        """
+        ...
+
+    def write(self, batch: WriteBatch) -> None:
+        """Is `submit(batch).result()`; raises what either raises."""
+        ...
+
+    def find_request(self, tenant: str, request_id: str) -> StoredRequest | None:
+        """Returns the durable answer to a request id, however old, until it is pruned."""
+        ...
+
+    def prune_requests(self, before_us: int) -> int:
+        """Forgets answers with `create_time_us < before_us`, durably; returns how many."""
+        ...
+
+    def load(self) -> Iterator[StoredMemory]:
+        """Streams every row in label order, partitions mixed, memory bounded by a chunk.
+
+        Rows committed meanwhile may come in their old or new state; those committed before the
+        call are never missed.
+
+        Raises:
+            Corrupt: a row or a block cannot be read.
+        """
+        ...
+
+    def partitions(self) -> list[Partition]:
+        """Returns every partition that has rows, ordered by tenant, then user id."""
+        ...
+
+    def load_partition(self, tenant: str, user_id: str) -> list[StoredMemory]:
+        """Returns one partition's rows in label order; empty when it has none."""
+        ...
+
+    def revisions(self) -> dict[str, int]:
+        """Returns each tenant's newest durable revision."""
+        ...
+
+    def allocate_labels(self, count: int) -> range:
+        """Hands out `count` consecutive labels that no row has and no other call got.
+
+        Labels that were handed out and never written may be handed out again after reopening.
+        """
+        ...
+
+    def stats(self) -> StoreStats:
+        """Returns sizes and speeds; costs about a millisecond."""
+        ...
+
+    def checkpoint(self) -> None:
+        """Moves the log into the main file; raises StoreFailed like a write."""
+        ...
+
+    def check(self) -> list[str]:
+        """Reads everything and returns one line per kind of violation; empty when sound."""
+        ...
+
+    def close(self) -> None:
+        """Writes what is queued, checkpoints and releases the files; safe to call twice."""
+        ...
