@@ -1,0 +1,1 @@
+"""Evaluations and benches of the whole server: quality by data set, time and memory by bench."""
