@@ -63,6 +63,14 @@ def wal_path(path: Path) -> Path:
     return path.with_name(path.name + WAL_SUFFIX)
 
 
+def size_bytes(path: Path) -> int:
+    """Returns the size of a file, 0 when there is none."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
 def open_or_create(
     data_dir: Path, connect: Callable[[Path], C], meta: dict[str, str], files: Files
 ) -> tuple[C, RecoveryReport]:

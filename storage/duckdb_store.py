@@ -15,8 +15,9 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ import duckdb
 
 from recalld.storage import commands, database_file, rules
 from recalld.storage.counters import Counters
+from recalld.storage.database_file import size_bytes
 from recalld.storage.errors import (
     Corrupt,
     DirectoryLocked,
@@ -66,11 +68,7 @@ class DuckDBOptions:
 
 
 class DuckDBStore:
-    """`Store` on DuckDB; see the contract for what each method promises.
-
-    Attributes:
-        recovery: what opening had to do beyond opening.
-    """
+    """`Store` on DuckDB; the contract says what it promises, `recovery` what opening did."""
 
     def __init__(self, data_dir: Path, options: DuckDBOptions) -> None:
         """Opens or creates the database and starts the writer thread.
@@ -84,15 +82,18 @@ class DuckDBStore:
             OSError: the file system refused.
         """
         self._path = data_dir / database_file.DATABASE_NAME
+        self._wal_path = database_file.wal_path(self._path)
         self._files = options.files
         meta = {
             "created_by": options.created_by,
             "created_time_us": str(options.now_us),
             "created_with_duckdb": duckdb.__version__,
         }
-        self._connection, self.recovery = database_file.open_or_create(
-            data_dir, lambda path: _connect(path, options.memory_limit_bytes), meta, self._files
-        )
+        connect = partial(_connect, memory_limit_bytes=options.memory_limit_bytes)
+        with _translated(self._path):
+            self._connection, self.recovery = database_file.open_or_create(
+                data_dir, connect, meta, self._files
+            )
         self._state_lock = threading.Lock()
         self._closed = False
         self._commit_count = self._checkpoint_count = self._last_commit_us = 0
@@ -106,7 +107,7 @@ class DuckDBStore:
         except BaseException:
             self._connection.close()
             raise
-        self._wal_bytes = _size_bytes(database_file.wal_path(self._path))
+        self._wal_bytes = size_bytes(self._wal_path)
         self._writer = GroupWriter(self._commit)
 
     def submit(self, batch: WriteBatch) -> Future[None]:
@@ -121,21 +122,13 @@ class DuckDBStore:
     def find_request(self, tenant: str, request_id: str) -> StoredRequest | None:
         """See `Store.find_request`; a dictionary look-up unless memory had to drop answers."""
         self._reader.require_open()
-        found = self._recent.find(tenant, request_id)
-        if found is not None or self._recent.complete:
+        if (found := self._recent.find(tenant, request_id)) or self._recent.complete:
             return found
         return self._queries.find_request(tenant, request_id)
 
     def prune_requests(self, before_us: int) -> int:
         """See `Store.prune_requests`."""
-
-        def prune() -> int:
-            count = commands.prune_requests(self._connection, before_us)
-            self._recent.prune(before_us)
-            self._sync_new_wal()
-            return count
-
-        return int(self._writer.run(prune).result())
+        return int(self._writer.run(lambda: self._prune_requests(before_us)).result())
 
     def load(self) -> Iterator[StoredMemory]:
         """See `Store.load`."""
@@ -167,8 +160,8 @@ class DuckDBStore:
         return StoreStats(
             row_count=row_count,
             request_count=request_count,
-            file_bytes=_size_bytes(self._path),
-            wal_bytes=_size_bytes(database_file.wal_path(self._path)),
+            file_bytes=size_bytes(self._path),
+            wal_bytes=size_bytes(self._wal_path),
             queue_row_count=self._writer.waiting_row_count,
             commit_count=self._commit_count,
             checkpoint_count=self._checkpoint_count,
@@ -197,10 +190,8 @@ class DuckDBStore:
             if self._closed:
                 return
             self._closed = True
-        try:
+        with suppress(StoreFailed):  # Closing is all that is left to do; the waiters were told.
             self._writer.run(self._checkpoint)
-        except StoreFailed:
-            pass  # Closing is the one thing left to do; the waiters were told.
         self._writer.close()
         self._reader.close()
         self._connection.close()
@@ -219,6 +210,12 @@ class DuckDBStore:
         self._commit_count += 1
         self._last_commit_us = (time.perf_counter_ns() - start_ns) // 1_000
 
+    def _prune_requests(self, before_us: int) -> int:
+        count = commands.prune_requests(self._connection, before_us)
+        self._recent.prune(before_us)
+        self._sync_new_wal()
+        return count
+
     def _checkpoint(self) -> None:
         self._connection.execute("CHECKPOINT")
         self._checkpoint_count += 1
@@ -226,7 +223,7 @@ class DuckDBStore:
 
     def _sync_new_wal(self) -> None:
         """Makes the log's name durable when it is a new file: DuckDB syncs only its content."""
-        wal_bytes = _size_bytes(database_file.wal_path(self._path))
+        wal_bytes = size_bytes(self._wal_path)
         if wal_bytes and (not self._wal_bytes or wal_bytes < self._wal_bytes):
             self._files.sync_directory(self._path.parent)
         self._wal_bytes = wal_bytes
@@ -239,10 +236,11 @@ class _Reader:
         self._path = path
         self._lock = threading.Lock()
         with _translated(path):
-            self._root: duckdb.DuckDBPyConnection | None = connection.cursor()
+            self._root = connection.cursor()
+        self._is_open = True
 
     def require_open(self) -> None:
-        if self._root is None:
+        if not self._is_open:
             raise StoreClosed("the store is closed")
 
     def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
@@ -257,16 +255,14 @@ class _Reader:
 
     def close(self) -> None:
         with self._lock:
-            if self._root is not None:
-                self._root.close()
-            self._root = None
+            self._is_open = False
+            self._root.close()
 
     @contextmanager
     def _cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
         with _translated(self._path):
             with self._lock:
-                if self._root is None:
-                    raise StoreClosed("the store is closed")
+                self.require_open()
                 cursor = self._root.cursor()
             try:
                 yield cursor
@@ -302,10 +298,3 @@ def _connect(path: Path, memory_limit_bytes: int) -> duckdb.DuckDBPyConnection:
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
     return connection
-
-
-def _size_bytes(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:
-        return 0

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from recalld.storage.record import MemoryRecord, Scope, Source
 from recalld.storage.store import StoredMemory, StoredRequest
@@ -69,8 +70,13 @@ REQUEST_COLUMNS: tuple[tuple[str, str], ...] = (
 )
 TENANT_COLUMNS: tuple[tuple[str, str], ...] = (("tenant", "VARCHAR"), ("revision", "BIGINT"))
 
+_NAMES = tuple(name for name, _ in COLUMNS)
+# A run of fields that columns and record have in the same order and form.
+_PLAIN = _NAMES[_NAMES.index("visibility") : _NAMES.index("content_hash")]
 _SCOPE = ("tenant", "user_id", "agent_id", "session_id", "namespace")
 _SOURCE = ("source_session_id", "source_turn", "source_message_id", "source_uri")
+_NO_SOURCE = Source()
+_VECTOR_TYPE = np.dtype("<f4")
 
 
 def row_of(memory: StoredMemory) -> tuple[object, ...]:
@@ -116,7 +122,7 @@ def row_of(memory: StoredMemory) -> tuple[object, ...]:
         record.conflict_group,
         record.content_hash,
         record.revision,
-        None if memory.vector is None else memory.vector.astype("<f4", copy=False).tobytes(),
+        None if memory.vector is None else memory.vector.astype(_VECTOR_TYPE, copy=False).tobytes(),
         memory.fingerprint,
     )
 
@@ -153,7 +159,7 @@ def memories_of(columns: Mapping[str, Sequence[Any]]) -> list[StoredMemory]:
         columns["confidence"],
         columns["stated_by"],
         map(_source, *(columns[name] for name in _SOURCE)),
-        *(columns[name] for name, _ in COLUMNS[21:36]),
+        *(columns[name] for name in _PLAIN),
         map(bytes, columns["content_hash"]),
         columns["revision"],
     )
@@ -176,9 +182,6 @@ def _scopes(columns: Mapping[str, Sequence[Any]]) -> Iterator[Scope]:
         yield scope
 
 
-_NO_SOURCE = Source()
-
-
 def _source(session_id: str, turn: int, message_id: str, uri: str) -> Source:
     if not (session_id or turn or message_id or uri):
         return _NO_SOURCE
@@ -189,9 +192,6 @@ def _cues(text: str) -> tuple[str, ...]:
     return tuple(json.loads(text)) if text else ()
 
 
-def _vector(blob: bytes | bytearray | None) -> np.ndarray | None:
-    if blob is None:
-        return None
-    vector = np.frombuffer(blob, dtype="<f4")
-    vector.setflags(write=False)
-    return vector
+def _vector(blob: bytes | bytearray | None) -> NDArray[np.float32] | None:
+    # Of bytes, not bytearray: the array is then read-only and owns nothing but this row.
+    return None if blob is None else np.frombuffer(bytes(blob), _VECTOR_TYPE)

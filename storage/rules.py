@@ -6,11 +6,12 @@ are limits of the server's edge.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
-from recalld.storage.errors import InvalidBatch
+from recalld.storage.errors import Corrupt, InvalidBatch
 from recalld.storage.record import (
     Importance,
     KeyCardinality,
@@ -107,27 +108,30 @@ def store_violations(
 
     Complexity: one pass; memory for one id per row.
     """
-    found: dict[str, list[object]] = {}
+    found: defaultdict[str, list[object]] = defaultdict(list)
     ids: set[str] = set()
     dims: dict[str, int] = {}
-    for memory in memories:
-        record = memory.record
-        for rule in row_violations(memory):
-            found.setdefault(rule, []).append(record.label)
-        if record.revision > revisions.get(record.scope.tenant, 0):
-            found.setdefault("row is newer than its tenant's revision", []).append(record.label)
-        if record.id in ids:
-            found.setdefault("id is used twice", []).append(record.label)
-        ids.add(record.id)
-        if memory.vector is not None:
-            dim = dims.setdefault(memory.fingerprint, memory.vector.size)
-            if dim != memory.vector.size:
-                found.setdefault("vector width differs within its model", []).append(record.label)
+    try:
+        for memory in memories:
+            record = memory.record
+            for rule in row_violations(memory):
+                found[rule].append(record.label)
+            if record.revision > revisions.get(record.scope.tenant, 0):
+                found["row is newer than its tenant's revision"].append(record.label)
+            if record.id in ids:
+                found["id is used twice"].append(record.label)
+            ids.add(record.id)
+            if memory.vector is not None:
+                dim = dims.setdefault(memory.fingerprint, memory.vector.size)
+                if dim != memory.vector.size:
+                    found["vector width differs within its model"].append(record.label)
+    except Corrupt as error:  # What was found before the unreadable block still counts.
+        found[str(error)].append("the rest was not read")
     for request in requests:
         for rule in request_violations(request):
-            found.setdefault(f"request: {rule}", []).append(request.request_id)
+            found[f"request: {rule}"].append(request.request_id)
         if request.tenant not in revisions:
-            found.setdefault("request: tenant has no revision", []).append(request.request_id)
+            found["request: tenant has no revision"].append(request.request_id)
     return [_line(rule, rows) for rule, rows in found.items()]
 
 
