@@ -21,14 +21,15 @@ _HAN = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _HAN_CHARACTER = re.compile(f"[{_HAN}]")
 _RUN = re.compile(rf"[{_HAN}]+|[a-z0-9]+")
 _WORD = re.compile(r"[a-z0-9]+")
-_STOP_WORDS = frozenset(
-    """a about after again all also am an and any are as at be because been before being
-    but by can could did do does doing down during each few for from further had has have having he
-    her here hers him his how i if in into is it its itself just me more most my myself no nor not
-    now of off on once only or other our ours out over own same she should so some such than that
-    the their theirs them then there these they this those through to too under until up very was
-    we were what when where which while who whom why will with would you your yours""".split()
-)
+_STOP_TEXT = """
+a about after again all also am an and any are as at be because been before being but by can
+could did do does doing down during each few for from further had has have having he her here
+hers him his how i if in into is it its itself just me more most my myself no nor not now of
+off on once only or other our ours out over own same she should so some such than that the
+their theirs them then there these they this those through to too under until up very was we
+were what when where which while who whom why will with would you your yours
+"""
+_STOP_WORDS = frozenset(_STOP_TEXT.split())
 
 Tokenizer = Callable[[str], list[str]]
 

@@ -1,4 +1,4 @@
-"""Next-day scenarios replayed: does what matters come back, and nothing that must not?
+"""Next-day scenarios replayed: what matters comes back, and nothing that must not.
 
 Every memory is written by itself with the server's clock at the time it was stored, oldest first,
 and the question is asked with its own clock. k is 5. `context_hit` asks for a prompt context of 600
@@ -164,9 +164,7 @@ def _remember(target: Target, store: Store, owners: _Owners, step: Step) -> None
     for (_, user), group in groupby(store.items, key=lambda i: (i.age_s, i.user)):
         items = list(group)
         now = store.time_of(items[0])
-        request = RememberRequest(
-            scope=Scope(user_id=owners.user_id(user)), request_id=uuid4().hex
-        )
+        request = RememberRequest(scope=Scope(user_id=owners.user_id(user)), request_id=uuid4().hex)
         for item in items:
             memory = _memory(item)
             memory.event_time.CopyFrom(timestamp(now))
@@ -223,9 +221,7 @@ def trivial_outcomes(stores: Sequence[Store]) -> dict[str, list[Outcome]]:
     for store in stores:
         items = [i for i in store.items if i.user == store.cases[0].user]
         documents = [
-            baselines.Document(
-                i.content, store.time_of(i), IMPORTANCE_ORDER.index(i.importance)
-            )
+            baselines.Document(i.content, store.time_of(i), IMPORTANCE_ORDER.index(i.importance))
             for i in items
         ]
         for name, rank in baselines.rankers(documents).items():

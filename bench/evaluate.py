@@ -22,6 +22,7 @@ from recalld.bench import (
 from recalld.bench.datasets import DatasetError
 from recalld.bench.report import Report, provenance_line, say, show, write_json
 from recalld.bench.target import Target, connect, own_server
+from recalld.client.testing import ServerFailed
 
 EXIT_OK = 0
 EXIT_UNUSABLE = 2  # the set, the path or the server cannot be used
@@ -88,7 +89,7 @@ def command(
     """
     try:
         report = evaluate(set_name, path, pool=pool, target=target, embedder=embedder)
-    except (ValueError, DatasetError) as error:
+    except (ValueError, DatasetError, ServerFailed) as error:
         say(f"recalld eval: {error}")
         return EXIT_UNUSABLE
     except grpc.RpcError as error:

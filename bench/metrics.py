@@ -29,7 +29,7 @@ def hit_at_k(ranked: Sequence[Item], gold: Set[Item], k: int) -> float:
 
 
 def ndcg(ranked: Sequence[Item], gold: Set[Item]) -> float:
-    """nDCG at 10: binary gain, discount 1 / log2(rank + 1), ideal of min(|gold|, 10) items.
+    """NDCG at 10: binary gain, discount 1 / log2(rank + 1), ideal of min(|gold|, 10) items.
 
     Source: Jarvelin and Kekalainen, ACM TOIS 20(4), 2002.
     """

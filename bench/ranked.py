@@ -16,14 +16,14 @@ from datetime import datetime, timedelta
 from uuid import uuid4
 
 from google.protobuf.struct_pb2 import Struct
-from recalld.v1.memory_service_pb2 import MemoryInput, RememberRequest
-from recalld.v1.recall_service_pb2 import RecallRequest, RecallResponse
-from recalld.v1.types_pb2 import Memory, MemoryKind, Scope, StatedBy, Turn
 
 from recalld.bench import baselines
 from recalld.bench.metrics import RANK_DEPTH
 from recalld.bench.report import Step, progress
 from recalld.bench.target import CALL_TIMEOUT_S, Target, clock, timestamp
+from recalld.v1.memory_service_pb2 import MemoryInput, RememberRequest
+from recalld.v1.recall_service_pb2 import RecallRequest, RecallResponse
+from recalld.v1.types_pb2 import Memory, MemoryKind, Scope, StatedBy, Turn
 
 CONTENT_BYTES_MAX = 8192  # of one memory, and of a query
 BATCH_RECORDS = 128
@@ -102,7 +102,7 @@ def replay(target: Target, corpora: Sequence[Corpus], label: str) -> tuple[list[
             stored = list(pool.map(lambda c: store(target, c, f"{run}-{c.name}", step), corpora))
         pairs = [(c, q, s) for c, s in zip(corpora, stored, strict=True) for q in c.questions]
         with progress(f"{label}: recall", len(pairs)) as step:
-            answers = list(pool.map(lambda pair: _ask(target, *pair, step), pairs))
+            answers = list(pool.map(lambda p: _ask(target, p[0], p[1], p[2], step), pairs))
     return answers, [_stored_note(corpora, stored)]
 
 

@@ -6,19 +6,20 @@ policy is gRPC's own, for calls that a full queue turned away (nothing was done 
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import cast
 
 import grpc
 from google.protobuf.timestamp_pb2 import Timestamp
+
+from recalld.client.testing import RunningServer, running_server
 from recalld.v1.admin_service_pb2_grpc import AdminServiceStub
 from recalld.v1.memory_service_pb2_grpc import MemoryServiceStub
 from recalld.v1.recall_service_pb2_grpc import RecallServiceStub
 from recalld.v1.types_pb2 import Importance, MemoryKind, StatedBy
-
-from recalld.client.testing import running_server
 
 CALL_TIMEOUT_S = 120.0
 MESSAGE_BYTES_MAX = 64 * 1024 * 1024
@@ -73,8 +74,15 @@ def own_server(embedder: str, data_dir: Path | None = None) -> Iterator[str]:
     Yields:
         Its address.
     """
-    with running_server(data_dir=data_dir, args=("--test-clock",), embedder=embedder) as server:
+    with server_process(embedder, data_dir) as server:
         yield server.target
+
+
+def server_process(
+    embedder: str, data_dir: Path | None = None
+) -> AbstractContextManager[RunningServer]:
+    """The same with a hold on the process, which can then be killed."""
+    return running_server(data_dir=data_dir, args=("--test-clock",), embedder=embedder)
 
 
 def clock(now: datetime) -> tuple[tuple[str, str], ...]:
@@ -105,7 +113,7 @@ def kind_of(name: str) -> MemoryKind:
     Raises:
         ValueError: there is no such kind.
     """
-    return MemoryKind.Value(f"MEMORY_KIND_{name.upper()}")
+    return cast("MemoryKind", MemoryKind.Value(f"MEMORY_KIND_{name.upper()}"))
 
 
 def stated_by_of(name: str) -> StatedBy:
@@ -114,7 +122,7 @@ def stated_by_of(name: str) -> StatedBy:
     Raises:
         ValueError: there is no such speaker.
     """
-    return StatedBy.Value(f"STATED_BY_{name.upper()}")
+    return cast("StatedBy", StatedBy.Value(f"STATED_BY_{name.upper()}"))
 
 
 def importance_of(value: str | float) -> Importance:
@@ -124,7 +132,7 @@ def importance_of(value: str | float) -> Importance:
         ValueError: there is no such level.
     """
     if isinstance(value, str):
-        return Importance.Value(f"IMPORTANCE_{value.upper()}")
+        return cast("Importance", Importance.Value(f"IMPORTANCE_{value.upper()}"))
     if value < IMPORTANCE_LOW_BELOW:
         return Importance.IMPORTANCE_LOW
     if value < IMPORTANCE_MEDIUM_BELOW:
