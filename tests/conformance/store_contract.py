@@ -1,0 +1,352 @@
+"""One suite for every `Store`: a backend's test class inherits it and gives a `reopen` fixture.
+
+`reopen()` closes the store it opened before, if any, and returns one on the same data.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+from recalld.storage.errors import InvalidBatch, StaleRevision, StoreClosed
+from recalld.storage.record import (
+    Importance,
+    KeyCardinality,
+    Kind,
+    MemoryRecord,
+    Scope,
+    Source,
+    StatedBy,
+    Status,
+    Visibility,
+)
+from recalld.storage.store import (
+    BATCH_ROW_COUNT_MAX,
+    Partition,
+    Store,
+    StoredMemory,
+    StoredRequest,
+    WriteBatch,
+)
+
+Reopen = Callable[[], Store]
+
+
+def memory(label: int, revision: int, **fields: object) -> StoredMemory:
+    """A valid row; `tenant`, `user_id`, `vector` and any field of the record can be given."""
+    scope = Scope(str(fields.pop("tenant", "acme")), str(fields.pop("user_id", "ann")))
+    vector = fields.pop("vector", np.full(4, label, np.float32))
+    values: dict[str, object] = {
+        "label": label,
+        "id": f"{label:032x}",
+        "scope": scope,
+        "kind": Kind.FACT,
+        "content": f"memory {label}",
+        "event_time_us": 1_700_000_000_000_000,
+        "revision": revision,
+    }
+    record = MemoryRecord(**(values | fields))  # type: ignore[arg-type]
+    return StoredMemory(record, vector, "" if vector is None else "model-1")  # type: ignore[arg-type]
+
+
+def request(request_id: str, **fields: object) -> StoredRequest:
+    """A valid request of tenant acme."""
+    made = StoredRequest("acme", request_id, "/recalld.v1.X/Y", b"hash", b"answer", 1_000)
+    return dataclasses.replace(made, **fields)  # type: ignore[arg-type]
+
+
+def plain(stored: StoredMemory) -> tuple[MemoryRecord, bytes | None, str]:
+    """A form of a row that compares by value."""
+    vector = None if stored.vector is None else stored.vector.tobytes()
+    return stored.record, vector, stored.fingerprint
+
+
+def state(store: Store) -> tuple[object, ...]:
+    """All that a store can be asked, in a form that compares by value."""
+    partitions = store.partitions()
+    rows = [[plain(m) for m in store.load_partition(p.tenant, p.user_id)] for p in partitions]
+    return [plain(m) for m in store.load()], partitions, rows, store.revisions()
+
+
+_TEXT = st.text(max_size=20)
+_TIME = st.integers(-(2**62), 2**62)
+_VECTOR = st.lists(
+    st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=1, max_size=8
+).map(lambda values: np.array(values, np.float32))
+
+
+@st.composite
+def any_memory(draw: st.DrawFn, label: int, revision: int, tenant: str) -> StoredMemory:
+    """A row with every field drawn from its whole range."""
+    user_id = draw(st.sampled_from(["ann", "bob", "用户😀"]))
+    record = MemoryRecord(
+        label=label,
+        id=f"{label:032x}",
+        scope=Scope(tenant, user_id, draw(_TEXT), draw(_TEXT), draw(_TEXT)),
+        kind=draw(st.sampled_from(Kind)),
+        content=draw(_TEXT),
+        key=draw(_TEXT),
+        key_cardinality=draw(st.sampled_from(KeyCardinality)),
+        value_json=draw(_TEXT),
+        metadata_json=draw(_TEXT),
+        relevant_when=tuple(draw(st.lists(_TEXT, max_size=8))),
+        importance=draw(st.sampled_from(Importance)),
+        confidence=draw(st.floats(0, 1)),
+        stated_by=draw(st.sampled_from(StatedBy)),
+        source=Source(draw(_TEXT), draw(st.integers(0, 2**31)), draw(_TEXT), draw(_TEXT)),
+        visibility=draw(st.sampled_from(Visibility)),
+        language=draw(_TEXT),
+        event_time_us=draw(_TIME.filter(bool)),
+        valid_from_us=draw(_TIME),
+        valid_to_us=draw(_TIME),
+        create_time_us=draw(_TIME),
+        update_time_us=draw(_TIME),
+        confirm_time_us=draw(_TIME),
+        expire_time_us=draw(_TIME),
+        forget_time_us=draw(_TIME),
+        last_used_time_us=draw(_TIME),
+        access_count=draw(st.integers(0, 2**40)),
+        status=draw(st.sampled_from(Status)),
+        superseded_by=draw(_TEXT),
+        conflict_group=draw(_TEXT),
+        content_hash=draw(st.sampled_from([b"", bytes(range(16)), b"\xff" * 16])),
+        revision=revision,
+    )
+    vector = draw(st.none() | _VECTOR)
+    # One width per model, as the embedder guarantees.
+    return StoredMemory(record, vector, "" if vector is None else f"model-{vector.size}")
+
+
+class StoreContract:
+    """What every backend must do."""
+
+    def test_a_new_store_is_empty(self, reopen: Reopen) -> None:
+        """A new store has no rows, no partitions, no revisions and hands out label 1 first."""
+        store = reopen()
+        assert state(store) == ([], [], [], {})
+        assert store.allocate_labels(3) == range(1, 4)
+        assert store.allocate_labels(1) == range(4, 5)
+        assert store.check() == []
+
+    def test_every_field_survives_reopening(self, reopen: Reopen) -> None:
+        """Every field, the vector and its fingerprint come back as written."""
+        scope = Scope("acme", "用户😀", "agent", "session", "project/α")
+        full = MemoryRecord(
+            label=7,
+            id="0123456789abcdef" * 2,
+            scope=scope,
+            kind=Kind.DOCUMENT,
+            content="花生过敏 🥜 \u200f\u202e line\nbreak 'quote' \"double\"",
+            key="allergy",
+            key_cardinality=KeyCardinality.MANY,
+            value_json='{"a":1}',
+            metadata_json='{"b":"é"}',
+            relevant_when=("ordering food", "买零食"),
+            importance=Importance.PINNED,
+            confidence=0.1,
+            stated_by=StatedBy.TOOL,
+            source=Source("s", 3, "m", "https://example.org/x"),
+            visibility=Visibility.PRIVATE,
+            language="zh",
+            event_time_us=-1,
+            valid_from_us=2,
+            valid_to_us=3,
+            create_time_us=4,
+            update_time_us=5,
+            confirm_time_us=6,
+            expire_time_us=7,
+            forget_time_us=8,
+            last_used_time_us=9,
+            access_count=10,
+            status=Status.SUPERSEDED,
+            superseded_by="f" * 32,
+            conflict_group="g",
+            content_hash=bytes(range(16)),
+            revision=1,
+        )
+        vector = np.array([0.1, -0.0, 3e38, 1e-40], np.float32)
+        reopen().write(WriteBatch("acme", 1, (StoredMemory(full, vector, "model-1"),)))
+        (read,) = reopen().load()
+        assert plain(read) == (full, vector.tobytes(), "model-1")
+        assert read.vector is not None
+        assert read.vector.dtype == np.float32
+
+    def test_a_row_without_vector_stays_so(self, reopen: Reopen) -> None:
+        """A row written without a vector comes back with None and no fingerprint."""
+        reopen().write(WriteBatch("acme", 1, (memory(1, 1, vector=None), memory(2, 1))))
+        first, second = reopen().load()
+        assert (first.vector, first.fingerprint) == (None, "")
+        assert second.vector is not None
+
+    def test_the_last_write_of_a_label_wins(self, reopen: Reopen) -> None:
+        """A later write of a label replaces the row, within a batch and between batches."""
+        store = reopen()
+        twice = (memory(1, 1, content="a"), memory(1, 1, content="b"))
+        store.write(WriteBatch("acme", 1, twice))
+        assert [m.record.content for m in store.load()] == ["b"]
+        futures = [
+            store.submit(WriteBatch("acme", r, (memory(1, r, content=str(r)),)))
+            for r in range(2, 30)
+        ]
+        for future in futures:
+            assert future.result(timeout=10) is None
+        assert [m.record.content for m in reopen().load()] == ["29"]
+
+    def test_rows_come_in_label_order(self, reopen: Reopen) -> None:
+        """Rows come in label order whatever the order of writing; partitions are counted."""
+        store = reopen()
+        store.write(WriteBatch("acme", 1, (memory(9, 1), memory(2, 1, user_id="bob"))))
+        store.write(WriteBatch("zeta", 1, (memory(5, 1, tenant="zeta"),)))
+        store.write(WriteBatch("acme", 2, (memory(4, 2),)))
+        store = reopen()
+        assert [m.record.label for m in store.load()] == [2, 4, 5, 9]
+        assert [m.record.label for m in store.load_partition("acme", "ann")] == [4, 9]
+        assert store.load_partition("zeta", "bob") == []
+        assert store.partitions() == [
+            Partition("acme", "ann", 2),
+            Partition("acme", "bob", 1),
+            Partition("zeta", "ann", 1),
+        ]
+
+    def test_revisions_only_go_up(self, reopen: Reopen) -> None:
+        """Rows need a newer revision, a request may share the last one, a lower one is refused."""
+        store = reopen()
+        store.write(WriteBatch("acme", 5, (memory(1, 5),)))
+        store.write(WriteBatch("acme", 5, request=request("r")))
+        for stale in (WriteBatch("acme", 5, (memory(2, 5),)), WriteBatch("acme", 4)):
+            with pytest.raises(StaleRevision):
+                store.submit(stale)
+        store.write(WriteBatch("zeta", 1, (memory(3, 1, tenant="zeta"),)))
+        assert reopen().revisions() == {"acme": 5, "zeta": 1}
+        assert [m.record.label for m in reopen().load()] == [1, 3]
+
+    def test_an_answer_is_remembered_until_pruned(self, reopen: Reopen) -> None:
+        """An answer is found by tenant and id, also after reopening, until it is pruned."""
+        store = reopen()
+        old, new = request("old", create_time_us=10), request("new", create_time_us=20)
+        store.write(WriteBatch("acme", 1, request=old))
+        store.write(WriteBatch("acme", 1, request=new))
+        store = reopen()
+        assert store.find_request("acme", "old") == old
+        assert store.find_request("zeta", "old") is None
+        assert store.prune_requests(20) == 1
+        assert store.prune_requests(20) == 0
+        assert store.find_request("acme", "old") is None
+        store = reopen()
+        assert store.find_request("acme", "old") is None
+        assert store.find_request("acme", "new") == new
+
+    def test_rows_and_answer_are_written_together(self, reopen: Reopen) -> None:
+        """One batch carries its rows and its answer, empty bytes included."""
+        answer = request("r", response=b"", body_hash=b"\0\xff")
+        reopen().write(WriteBatch("acme", 1, (memory(1, 1),), answer))
+        store = reopen()
+        assert store.find_request("acme", "r") == answer
+        assert store.stats().row_count == 1
+        assert store.stats().request_count == 1
+
+    def test_labels_are_not_handed_out_twice(self, reopen: Reopen) -> None:
+        """Concurrent callers get disjoint labels, all above those of written rows."""
+        store = reopen()
+        store.write(WriteBatch("acme", 1, (memory(40, 1),)))
+        with ThreadPoolExecutor(4) as pool:
+            ranges = list(pool.map(store.allocate_labels, [7] * 20))
+        labels = [label for part in ranges for label in part]
+        assert sorted(labels) == list(range(41, 41 + 140))
+        assert reopen().allocate_labels(1) == range(41, 42)
+
+    @pytest.mark.parametrize(
+        "bad",
+        [
+            WriteBatch("acme", 1, (memory(0, 1),)),
+            WriteBatch("acme", 1, (memory(1, 1, id="F" * 32),)),
+            WriteBatch("acme", 1, (memory(1, 1, tenant="zeta"),)),
+            WriteBatch("acme", 1, (memory(1, 1, user_id=""),)),
+            WriteBatch("acme", 2, (memory(1, 1),)),
+            WriteBatch("acme", 1, (memory(1, 1, kind=9),)),
+            WriteBatch("acme", 1, (memory(1, 1, confidence=float("nan")),)),
+            WriteBatch("acme", 1, (memory(1, 1, content="\ud800"),)),
+            WriteBatch("acme", 1, (memory(1, 1, access_count=2**63),)),
+            WriteBatch("acme", 1, (memory(1, 1, vector=np.array([np.nan], np.float32)),)),
+            WriteBatch("acme", 1, (memory(1, 1, vector=np.zeros(3)),)),
+            WriteBatch("acme", 1, request=request("")),
+            WriteBatch("acme", 1, request=request("r", tenant="zeta")),
+            WriteBatch("", 1),
+            WriteBatch("acme", 0),
+            WriteBatch("acme", 1, (memory(1, 1),) * (BATCH_ROW_COUNT_MAX + 1)),
+        ],
+    )
+    def test_a_bad_batch_changes_nothing(self, reopen: Reopen, bad: WriteBatch) -> None:
+        """A batch that breaks a rule is refused whole, and the store goes on."""
+        store = reopen()
+        with pytest.raises(InvalidBatch):
+            store.submit(bad)
+        assert state(store) == ([], [], [], {})
+        store.write(WriteBatch("acme", 1, (memory(1, 1),)))
+        assert store.check() == []
+
+    def test_a_queued_write_cannot_be_cancelled(self, reopen: Reopen) -> None:
+        """A future given out cannot be cancelled: its batch is written."""
+        store = reopen()
+        future = store.submit(WriteBatch("acme", 1, (memory(1, 1),)))
+        assert not future.cancel()
+        future.result(timeout=10)
+        assert store.stats().row_count == 1
+
+    def test_concurrent_writers_and_readers_agree(self, reopen: Reopen) -> None:
+        """Batches of many tenants written at once, under reads and a checkpoint, all arrive."""
+        store = reopen()
+
+        def write(number: int) -> None:
+            tenant = f"tenant-{number}"
+            for revision in range(1, 6):
+                label = store.allocate_labels(1)[0]
+                store.write(WriteBatch(tenant, revision, (memory(label, revision, tenant=tenant),)))
+                assert len(store.load_partition(tenant, "ann")) == revision
+
+        with ThreadPoolExecutor(4) as pool:
+            done = [pool.submit(write, number) for number in range(4)]
+            store.checkpoint()
+            for future in done:
+                future.result(timeout=30)
+        store = reopen()
+        assert store.revisions() == {f"tenant-{number}": 5 for number in range(4)}
+        assert [m.record.label for m in store.load()] == list(range(1, 21))
+        assert store.check() == []
+
+    def test_check_names_every_violation(self, reopen: Reopen) -> None:
+        """An id used twice and a vector of another width are both reported, with their labels."""
+        store = reopen()
+        twice = (memory(1, 1), memory(2, 1, id=f"{1:032x}", vector=np.ones(5, np.float32)))
+        store.write(WriteBatch("acme", 1, twice))
+        lines = store.check()
+        assert len(lines) == 2
+        assert all("(2)" in line for line in lines)
+
+    def test_a_closed_store_refuses(self, reopen: Reopen) -> None:
+        """After close every call raises StoreClosed, and a second close does nothing."""
+        store = reopen()
+        store.write(WriteBatch("acme", 1, (memory(1, 1),)))
+        store.close()
+        store.close()
+        for call in (
+            lambda: store.submit(WriteBatch("acme", 2)),
+            lambda: store.find_request("acme", "r"),
+            lambda: store.prune_requests(1),
+            store.load,
+            store.partitions,
+            lambda: store.load_partition("acme", "ann"),
+            store.revisions,
+            lambda: store.allocate_labels(1),
+            store.stats,
+            store.checkpoint,
+            store.check,
+        ):
+            with pytest.raises(StoreClosed):
+                call()
+        assert len(list(reopen().load())) == 1

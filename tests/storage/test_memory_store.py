@@ -1,0 +1,28 @@
+"""The in-memory store keeps the contract."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from recalld.storage.memory_store import MemoryImage, MemoryStore
+from tests.conformance.store_contract import Reopen, StoreContract
+
+
+class TestMemoryStore(StoreContract):
+    """The contract, on the oracle."""
+
+    @pytest.fixture
+    def reopen(self) -> Iterator[Reopen]:
+        image, opened = MemoryImage(), []
+
+        def open_again() -> MemoryStore:
+            for store in opened:
+                store.close()
+            opened.append(MemoryStore(image))
+            return opened[-1]
+
+        yield open_again
+        for store in opened:
+            store.close()
