@@ -137,6 +137,7 @@ class Embedder(Protocol):
 
         Raises:
             BadVector: the model gave a vector that is not finite or cannot be normalised.
+            ModelInvalid: the model failed.
         """
 
     def count_tokens(self, text: str) -> int:

