@@ -1,0 +1,137 @@
+"""Commands about the server: serve, config, eval, healthcheck, info, stats.
+
+`serve`, `config` and `eval` belong to the server's and the bench's own parts, which are imported
+only when one of them is run.
+"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from recalld.cli import exits, output
+from recalld.cli.options import Output, Server, command
+
+# Commands that the server's own application carries out, with their line in the help.
+SERVER_COMMANDS = {
+    "serve": "Run the server.",
+    "config": "Show the server's configuration.",
+}
+HEALTHCHECK_TIMEOUT_S = 3.0
+
+
+def _add_server_command(app: typer.Typer, name: str, summary: str) -> None:
+    """Adds a command that hands everything, also --help, to the server's application."""
+    settings = {"ignore_unknown_options": True, "help_option_names": []}
+
+    @app.command(name, help=summary, context_settings=settings, add_help_option=False)
+    def run(
+        arguments: Annotated[
+            list[str] | None, typer.Argument(metavar="...", show_default=False)
+        ] = None,
+    ) -> None:
+        try:
+            server = importlib.import_module("recalld.server.__main__")
+        except ModuleNotFoundError as error:
+            raise exits.Failure(
+                f"the server needs an extra: pip install 'recalld[server]' ({error})"
+            ) from error
+        server.app(args=[name, *(arguments or [])], prog_name="recalld")
+
+
+@dataclass(frozen=True)
+class EvalOptions:
+    """What to evaluate."""
+
+    set_name: Annotated[
+        str,
+        typer.Argument(metavar="SET", help="next-day, cases, locomo, beam, lifebench or madial."),
+    ]
+    path: Annotated[str, typer.Option(help="File or folder of the set.")]
+    pool: Annotated[int, typer.Option(help="Scenarios that share one store (next-day).")] = 1
+    target: Annotated[
+        str | None, typer.Option(help="A running server; unset: its own.", show_default=False)
+    ] = None
+    json_file: Annotated[
+        str | None, typer.Option("--json", help="Write the figures to this file.")
+    ] = None
+
+
+def evaluate(what: EvalOptions) -> None:
+    """Replay an evaluation set through a real server and print its figures."""
+    try:
+        bench = importlib.import_module("recalld.bench.evaluate")
+    except ModuleNotFoundError as error:
+        raise exits.Failure(
+            f"the evaluation needs an extra: pip install 'recalld[server]' ({error})"
+        ) from error
+    bench.command(
+        set_name=what.set_name,
+        path=what.path,
+        pool=what.pool,
+        target=what.target,
+        json_file=what.json_file,
+    )
+
+
+@dataclass(frozen=True)
+class HealthOptions:
+    """How long to wait."""
+
+    timeout: Annotated[float, typer.Option(help="Seconds to wait for the server.")] = (
+        HEALTHCHECK_TIMEOUT_S
+    )
+
+
+def healthcheck(wait: HealthOptions, where: Server) -> None:
+    """Exit 0 when the server is serving, 1 when not; for probes of containers."""
+    with where.connect() as client:
+        is_ready = client.ready(wait.timeout)
+    if not is_ready:
+        raise exits.Failure(f"{where.target} is not serving")
+    output.write("serving")
+
+
+def info(out: Output, where: Server) -> None:
+    """Show the server's version, limits and embedding model."""
+    with where.connect() as client:
+        facts = client.server_info()
+    if out.json:
+        output.write_json(facts)
+    else:
+        output.write_fields(facts)
+
+
+@dataclass(frozen=True)
+class StatsOptions:
+    """Whose counts."""
+
+    user: Annotated[
+        str | None,
+        typer.Option("--user", "-u", help="Only this user; unset: all.", show_default=False),
+    ] = None
+
+
+def stats(of: StatsOptions, where: Server, out: Output) -> None:
+    """Show counts and sizes of the tenant, or of one user."""
+    with where.connect() as client:
+        counts = client.stats(of.user)
+    if out.json:
+        output.write_json(counts)
+    else:
+        output.write_fields(counts)
+
+
+def add_to(app: typer.Typer) -> None:
+    """Registers the commands."""
+    for name, summary in SERVER_COMMANDS.items():
+        _add_server_command(app, name, summary)
+    command(app, "eval", examples="recalld eval next-day --path data/next_day --pool 5")(evaluate)
+    command(app, "healthcheck", examples="recalld healthcheck --target unix:/run/recalld.sock")(
+        healthcheck
+    )
+    command(app, "info", examples="recalld info --json")(info)
+    command(app, "stats", examples="recalld stats -u u1")(stats)
