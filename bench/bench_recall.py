@@ -141,10 +141,11 @@ class Bench:
         for name, batch in (("remember, 1 memory", 1), (f"remember, batch of {BATCH}", BATCH)):
             vectors = self.vectors(batch)
             user = f"writer-{batch}"
-            latency = in_a_row(
-                lambda i, v=vectors, u=user, b=batch: self._remember(u, i * b, v), count, warm_up=3
-            )
-            yield Row(name, latency)
+
+            def write(i: int, user: str = user, vectors: np.ndarray = vectors) -> None:
+                self._remember(user, i * len(vectors), vectors)
+
+            yield Row(name, in_a_row(write, count, warm_up=3))
 
 
 def measure(

@@ -24,7 +24,7 @@ async def serve(answer: bytes) -> None:
         return answer
 
     _, service, method = METHOD.split("/")
-    handler = grpc.unary_unary_rpc_method_handler(reply)
+    handler: grpc.RpcMethodHandler[bytes, bytes] = grpc.unary_unary_rpc_method_handler(reply)
     server = grpc.aio.server()
     server.add_generic_rpc_handlers(
         (grpc.method_handlers_generic_handler(service, {method: handler}),)
