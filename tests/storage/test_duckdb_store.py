@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,14 +24,8 @@ from recalld.storage.lock import DirectoryLock
 from recalld.storage.memory_store import MemoryImage, MemoryStore
 from recalld.storage.requests import RecentRequests
 from recalld.storage.store import WriteBatch
-from tests.conformance.store_contract import (
-    Reopen,
-    StoreContract,
-    any_memory,
-    memory,
-    request,
-    state,
-)
+from tests.conformance.store_contract import Reopen, StoreContract
+from tests.storage.samples import any_memory, memory, request, state
 
 
 def open_store(data_dir: Path, **options: object) -> DuckDBStore:
@@ -243,9 +239,6 @@ def test_a_failed_sync_ends_all_writing(tmp_path: Path) -> None:
 
 def test_a_second_opening_is_refused(tmp_path: Path) -> None:
     """A database open in another process is refused, and the holder named."""
-    import subprocess
-    import sys
-
     store = open_store(tmp_path)
     lock = DirectoryLock(tmp_path, listen_address="127.0.0.1:7600", now_us=5)
     script = (
