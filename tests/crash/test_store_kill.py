@@ -7,6 +7,7 @@ reopens, and holds the store to what was acknowledged.
 from __future__ import annotations
 
 import random
+import shutil
 import subprocess
 import sys
 import threading
@@ -81,9 +82,13 @@ def run_and_kill(data_dir: Path, after: str, delay_s: float) -> dict[str, int]:
     return acknowledged
 
 
-def require_sound(data_dir: Path, acknowledged: dict[str, int]) -> None:
-    """Every acknowledged batch is there, each tenant has a prefix of its batches, none half."""
-    store = DuckDBStore(data_dir, DuckDBOptions(2, "test"))
+def require_sound(data_dir: Path, acknowledged: dict[str, int], copy_dir: Path) -> None:
+    """Every acknowledged batch is there, each tenant has a prefix of its batches, none half.
+
+    Looks at a copy: the next child must meet the files as the kill left them.
+    """
+    shutil.copytree(data_dir, copy_dir)
+    store = DuckDBStore(copy_dir, DuckDBOptions(2, "test"))
     try:
         assert store.check() == []
         revisions = store.revisions()
@@ -111,9 +116,9 @@ def test_a_killed_writer_loses_nothing_acknowledged(tmp_path: Path) -> None:
     """Over eight kills of one directory no acknowledged batch is lost and none is half there."""
     choose = random.Random(4)
     acknowledged: dict[str, int] = {}
-    for _ in range(KILL_COUNT):
-        acknowledged |= run_and_kill(tmp_path, "open", choose.uniform(0.01, RUN_S_MAX))
-        require_sound(tmp_path, acknowledged)
+    for number in range(KILL_COUNT):
+        acknowledged |= run_and_kill(tmp_path / "data", "open", choose.uniform(0.01, RUN_S_MAX))
+        require_sound(tmp_path / "data", acknowledged, tmp_path / str(number))
     assert sum(acknowledged.values()) > KILL_COUNT
 
 
@@ -123,5 +128,7 @@ def test_a_creation_killed_at_any_moment_is_completed_by_the_next_start(tmp_path
     for number in range(CREATION_KILL_COUNT):
         data_dir = tmp_path / str(number)
         delay_s = choose.uniform(0, CREATION_S_MAX)
-        require_sound(data_dir, run_and_kill(data_dir, "ready", delay_s))
-        assert (data_dir / DATABASE_NAME).exists()
+        data_dir.mkdir()
+        acknowledged = run_and_kill(data_dir, "ready", delay_s)
+        require_sound(data_dir, acknowledged, tmp_path / f"copy{number}")
+        assert (tmp_path / f"copy{number}" / DATABASE_NAME).exists()

@@ -1,0 +1,59 @@
+"""Flattening and rebuilding rows."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from recalld.storage import rows
+from recalld.storage.record import MemoryRecord
+from recalld.storage.store import StoredMemory
+from tests.storage.samples import any_memory, memory, plain
+
+
+def columns_of(memories: list[StoredMemory]) -> dict[str, list[object]]:
+    flat = [rows.row_of(stored) for stored in memories]
+    return {name: [row[n] for row in flat] for n, (name, _) in enumerate(rows.COLUMNS)}
+
+
+@given(first=any_memory(1, 1, "acme"), second=any_memory(2, 1, "zeta"))
+def test_rows_come_back_as_they_were(first: StoredMemory, second: StoredMemory) -> None:
+    """Rebuilding flattened rows gives equal records, vectors and fingerprints."""
+    rebuilt = rows.memories_of(columns_of([first, second]))
+    assert [plain(stored) for stored in rebuilt] == [plain(first), plain(second)]
+
+
+def test_every_field_of_the_record_has_a_column() -> None:
+    """No field of the record is without a column, scope and source being flattened."""
+    columns = {name for name, _ in rows.COLUMNS}
+    for field in dataclasses.fields(MemoryRecord):
+        if field.name == "scope":
+            assert {"tenant", "user_id", "agent_id", "session_id", "namespace"} <= columns
+        elif field.name == "source":
+            assert {"source_session_id", "source_turn", "source_uri"} <= columns
+        elif field.name == "relevant_when":
+            assert "relevant_when_json" in columns
+        else:
+            assert field.name in columns
+
+
+def test_vectors_are_little_endian_and_read_only() -> None:
+    """A vector is stored as little-endian float32 and comes back read-only."""
+    stored = memory(1, 1, vector=np.array([1.0, -2.0], np.float32))
+    columns = columns_of([stored])
+    assert columns["embedding"] == [b"\x00\x00\x80\x3f\x00\x00\x00\xc0"]
+    (rebuilt,) = rows.memories_of(columns)
+    assert rebuilt.vector is not None
+    assert not rebuilt.vector.flags.writeable
+
+
+@pytest.mark.parametrize(("column", "value"), [("embedding", b"123"), ("relevant_when_json", "[")])
+def test_a_malformed_row_is_an_error(column: str, value: object) -> None:
+    """A vector of odd length or cues that are no JSON raise ValueError."""
+    columns = columns_of([memory(1, 1)])
+    columns[column] = [value]
+    with pytest.raises(ValueError, match=r".+"):
+        rows.memories_of(columns)

@@ -1,0 +1,132 @@
+"""Group commit: grouping, order, bounds, failure and closing."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from recalld.storage.errors import StoreBusy, StoreClosed, StoreFailed
+from recalld.storage.store import WriteBatch
+from recalld.storage.writer import GroupWriter
+from tests.storage.samples import memory
+
+WAIT_S = 10
+
+
+class Gate:
+    """A commit that waits at a gate and records the revisions of each group."""
+
+    def __init__(self) -> None:
+        self.open = threading.Event()
+        self.entered = threading.Event()
+        self.groups: list[list[int]] = []
+        self.error: Exception | None = None
+
+    def __call__(self, batches: Sequence[WriteBatch]) -> None:
+        self.entered.set()
+        assert self.open.wait(WAIT_S)
+        self.groups.append([batch.revision for batch in batches])
+        if self.error is not None:
+            raise self.error
+
+
+@pytest.fixture
+def gate() -> Gate:
+    return Gate()
+
+
+@pytest.fixture
+def writer(gate: Gate) -> Iterator[GroupWriter]:
+    made = GroupWriter(gate, group_row_count_max=4, queue_row_count_max=8)
+    yield made
+    gate.open.set()
+    made.close()
+
+
+def batch(revision: int, rows: int = 1) -> WriteBatch:
+    return WriteBatch("acme", revision, tuple(memory(n + 1, revision) for n in range(rows)))
+
+
+def test_what_waits_is_committed_together(gate: Gate, writer: GroupWriter) -> None:
+    """Batches that arrive during a commit form the next group, in order, up to the row limit."""
+    first = writer.submit(batch(1))
+    assert gate.entered.wait(WAIT_S)
+    rest = [writer.submit(batch(revision)) for revision in range(2, 8)]
+    assert not first.done()
+    assert writer.waiting_row_count == 7
+    gate.open.set()
+    for future in [first, *rest]:
+        assert future.result(WAIT_S) is None
+    assert gate.groups == [[1], [2, 3, 4, 5], [6, 7]]
+    assert writer.waiting_row_count == 0
+
+
+def test_a_full_queue_refuses_and_recovers(gate: Gate, writer: GroupWriter) -> None:
+    """Rows beyond the bound are refused at once with nothing queued; later ones are accepted."""
+    held = [writer.submit(batch(1, rows=3)), writer.submit(batch(2, rows=5))]
+    with pytest.raises(StoreBusy, match="8"):
+        writer.submit(batch(3))
+    gate.open.set()
+    for future in held:
+        future.result(WAIT_S)
+    writer.submit(batch(4)).result(WAIT_S)
+    assert [revision for group in gate.groups for revision in group] == [1, 2, 4]
+
+
+def test_one_batch_above_the_bound_passes_when_nothing_waits(
+    gate: Gate, writer: GroupWriter
+) -> None:
+    """A batch larger than the whole queue is not refused for ever."""
+    gate.open.set()
+    writer.submit(batch(1, rows=20)).result(WAIT_S)
+
+
+def test_a_job_runs_alone_and_in_order(gate: Gate, writer: GroupWriter) -> None:
+    """A job runs after what was queued before it and before what came after."""
+    seen: list[list[list[int]]] = []
+    writer.submit(batch(1))
+    assert gate.entered.wait(WAIT_S)
+    writer.submit(batch(2))
+    job = writer.run(lambda: seen.append(list(gate.groups)) or "done")
+    last = writer.submit(batch(3))
+    gate.open.set()
+    assert job.result(WAIT_S) == "done"
+    last.result(WAIT_S)
+    assert seen == [[[1], [2]]]
+    assert gate.groups == [[1], [2], [3]]
+
+
+def test_a_failure_fails_all_that_waits_and_all_that_comes(gate: Gate, writer: GroupWriter) -> None:
+    """After one failed commit nothing is committed any more, and everyone is told why."""
+    gate.error = OSError("disk gone")
+    waiting = [writer.submit(batch(revision)) for revision in range(1, 7)]
+    gate.open.set()
+    for future in waiting:
+        with pytest.raises(StoreFailed, match="disk gone"):
+            future.result(WAIT_S)
+    assert len(gate.groups) == 1
+    for call in (lambda: writer.submit(batch(9)), lambda: writer.run(print)):
+        with pytest.raises(StoreFailed) as failed:
+            call()
+        assert isinstance(failed.value.__cause__, OSError)
+
+
+def test_a_failed_job_is_a_failed_write(gate: Gate, writer: GroupWriter) -> None:
+    """A job's exception reaches its caller as StoreFailed and ends all writing."""
+    with pytest.raises(StoreFailed, match="zero"):
+        writer.run(lambda: 1 // 0).result(WAIT_S)
+    with pytest.raises(StoreFailed):
+        writer.submit(batch(1))
+
+
+def test_closing_finishes_what_is_queued(gate: Gate, writer: GroupWriter) -> None:
+    """Close waits for every queued batch, then refuses new ones."""
+    futures = [writer.submit(batch(revision)) for revision in range(1, 7)]
+    gate.open.set()
+    writer.close()
+    assert all(future.done() and future.exception() is None for future in futures)
+    with pytest.raises(StoreClosed):
+        writer.submit(batch(7))
+    writer.close()
