@@ -36,3 +36,15 @@ class EmbedQueueFull(IndexLayerError):
 
 class EmbedderClosed(IndexLayerError):
     """Raised when a text is given to an embedder that was closed, or was still waiting then."""
+
+
+class BadLabel(IndexLayerError):
+    """Raised when a label is out of range, named twice, present on adding or absent on removing."""
+
+
+class IndexDamaged(IndexLayerError):
+    """Raised when a saved index cannot be read whole, or is of another kind, format or width."""
+
+
+class BadPlan(IndexLayerError):
+    """Raised when a search plan or filter breaks a documented limit; names the field."""

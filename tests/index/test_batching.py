@@ -163,17 +163,13 @@ def test_requests_overtake_memories(shared: BatchingEmbedder, inner: Gated) -> N
     inner.gate.set()
     assert np.array_equal(request.result(WAIT_S), rows(["q"], True))
     assert np.array_equal(memories.result(WAIT_S), rows([f"m{i}" for i in range(40)]))
-    assert [(is_query, len(texts)) for is_query, texts in inner.runs] == [
-        (True, 1),
-        (False, 16),
-        (False, 16),
-        (False, 8),
-    ]
+    sizes = [(is_query, len(texts)) for is_query, texts in inner.runs]
+    assert sizes == [(True, 1)] + [(False, 4)] * 10
 
 
 def test_memories_do_not_starve(inner: Gated) -> None:
     """After some runs of requests one slice of waiting memories runs."""
-    shared = BatchingEmbedder(inner, slice_texts_max=1)
+    shared = BatchingEmbedder(inner, requests_per_run_max=1)
     inner.hold(shared)
     futures = [shared.submit(["m"], is_query=False)]
     futures += [shared.submit([f"q{i}"], is_query=True) for i in range(8)]
@@ -199,10 +195,10 @@ def test_full_queue_takes_nothing(shared: BatchingEmbedder, inner: Gated) -> Non
 
 def test_synchronous_call_may_exceed_the_queue(inner: Gated) -> None:
     """`embed` takes any number of texts, for it asks for one slice after the other."""
-    shared = BatchingEmbedder(inner, queue_texts_max=4, slice_texts_max=16)
+    shared = BatchingEmbedder(inner, queue_texts_max=3)
     texts = [f"t{i}" for i in range(50)]
     assert np.array_equal(shared.embed(texts, is_query=False), rows(texts))
-    assert max(len(texts) for _, texts in inner.runs) == 4
+    assert max(len(texts) for _, texts in inner.runs) == 3
     shared.close()
 
 
@@ -223,7 +219,7 @@ def test_failed_slice_ends_its_submission(shared: BatchingEmbedder, inner: Gated
     with pytest.raises(BadVector):
         shared.submit(["poison", *(f"m{i}" for i in range(40))], is_query=False).result(WAIT_S)
     shared.embed(["after"], is_query=False)
-    assert [len(texts) for _, texts in inner.runs] == [16, 1]
+    assert [len(texts) for _, texts in inner.runs] == [4, 1]
     assert shared.waiting == 0
 
 
@@ -272,7 +268,9 @@ def test_no_cache(inner: Gated) -> None:
     assert len(inner.runs) == 2
 
 
-@pytest.mark.parametrize("limit", ["queue_texts_max", "slice_texts_max", "cache_max"])
+@pytest.mark.parametrize(
+    "limit", ["queue_texts_max", "requests_per_run_max", "memories_per_run_max", "cache_max"]
+)
 def test_limits_are_checked(limit: str) -> None:
     """A negative limit is refused."""
     with pytest.raises(ValueError, match="max"):
@@ -285,13 +283,18 @@ def test_limits_are_checked(limit: str) -> None:
         st.tuples(st.lists(st.sampled_from("abcdefgh"), max_size=6), st.booleans()), max_size=20
     ),
     cache_max=st.integers(0, 5),
-    slice_max=st.integers(1, 4),
+    run_max=st.integers(1, 4),
 )
 def test_any_mix_of_callers_gets_the_plain_answers(
-    calls: list[tuple[list[str], bool]], cache_max: int, slice_max: int
+    calls: list[tuple[list[str], bool]], cache_max: int, run_max: int
 ) -> None:
     """Whatever is cached, merged or sliced, every caller gets the wrapped embedder's rows."""
-    shared = BatchingEmbedder(HashEmbedder(16), cache_max=cache_max, slice_texts_max=slice_max)
+    shared = BatchingEmbedder(
+        HashEmbedder(16),
+        cache_max=cache_max,
+        requests_per_run_max=run_max,
+        memories_per_run_max=5 - run_max,
+    )
     with ThreadPoolExecutor(4) as pool:
         futures = [pool.submit(shared.embed, texts, is_query=role) for texts, role in calls]
         for (texts, role), future in zip(calls, futures, strict=True):

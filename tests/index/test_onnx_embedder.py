@@ -173,9 +173,9 @@ def test_rows_follow_the_texts_over_many_runs(tmp_path: Path) -> None:
     assert vectors.argmax(axis=1).tolist() == [i % 3 for i in range(100)]
 
 
-@given(st.lists(st.integers(0, 3000), max_size=200))
+@given(st.lists(st.integers(0, 700), max_size=200))
 def test_runs_are_bounded_and_complete(counts: list[int]) -> None:
-    """Runs hold every row once, at most 32 texts, and at most 4096 padded tokens unless alone."""
+    """Runs hold every row once, at most 32 texts, and at most 512 padded tokens unless alone."""
     runs = list(_plan_runs(counts))
     assert sorted(row for rows in runs for row in rows) == list(range(len(counts)))
     for rows in runs:
