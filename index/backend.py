@@ -1,0 +1,114 @@
+"""IndexBackend: the contract of an index over labelled unit vectors.
+
+Implementations say only what differs. None of them knows texts, filters or scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recalld.index.errors import BadVector
+
+# A vector whose length differs from 1 by more is not normalised.
+NORM_TOLERANCE = 1e-3
+LABEL_MAX = np.iinfo(np.int64).max
+
+
+class IndexBackend(Protocol):
+    """Finds the nearest of many vectors.
+
+    Thread safety: searches may run side by side and beside one writer; writers exclude each other.
+    """
+
+    @property
+    def dim(self) -> int:
+        """Width of the vectors, > 0."""
+        ...
+
+    def __len__(self) -> int:
+        """Return how many vectors are searchable."""
+        ...
+
+    def labels(self) -> set[int]:
+        """Return the labels of all searchable vectors."""
+        ...
+
+    def add(self, labels: Sequence[int] | NDArray[np.int64], vectors: NDArray[np.float32]) -> None:
+        """Add vectors; all of them or, on any error, none.
+
+        Args:
+            labels: distinct, in [1, 2^63), none present.
+            vectors: float32[len(labels), dim], finite, of length 1 within NORM_TOLERANCE.
+
+        Raises:
+            BadVector: when a vector breaks these rules.
+            BadLabel: when a label breaks these rules.
+        """
+        ...
+
+    def remove(self, labels: Sequence[int] | NDArray[np.int64]) -> None:
+        """Remove vectors; all of them or none.
+
+        Raises:
+            BadLabel: when a label is not present, or named twice.
+        """
+        ...
+
+    def search(
+        self, vector: NDArray[np.float32], k: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Find the nearest vectors.
+
+        Args:
+            vector: float32[dim], finite, of length 1.
+            k: how many at most; more than there are is allowed, fewer than 1 gives none.
+
+        Returns:
+            labels int64[<= k] and cosine similarities float32[<= k], best first; of equal
+            similarities the larger label first.
+
+        Raises:
+            BadVector: when the vector breaks these rules.
+        """
+        ...
+
+    def save(self, path: Path) -> None:
+        """Write the index to `path`; the caller names a temporary file, syncs and renames it."""
+        ...
+
+    def load(self, path: Path) -> None:
+        """Replace the content by a saved one of the same width.
+
+        Raises:
+            IndexDamaged: when the file is not a whole saved index of this kind and width; the
+                content is then unchanged.
+        """
+        ...
+
+
+def check_vectors(vectors: NDArray[np.float32], count: int, dim: int) -> NDArray[np.float32]:
+    """Check what hnswlib would not: width, dtype, finiteness and length.
+
+    Returns:
+        The vectors as C-contiguous float32[count, dim].
+
+    Raises:
+        BadVector: naming the first row that breaks a rule.
+    """
+    array = np.asarray(vectors)
+    if array.dtype != np.float32:
+        raise BadVector(f"vectors are {array.dtype}, not float32")
+    if array.shape != (count, dim):
+        raise BadVector(f"vectors have shape {array.shape}, not ({count}, {dim})")
+    array = np.ascontiguousarray(array)
+    lengths = np.sqrt(np.einsum("ij,ij->i", array, array, dtype=np.float64))
+    # Written so that NaN and infinity fail too.
+    bad = np.flatnonzero(~(np.abs(lengths - 1.0) <= NORM_TOLERANCE))
+    if len(bad):
+        raise BadVector(f"vector {bad[0]} is not finite or not of length 1: {lengths[bad[0]]}")
+    return array

@@ -1,0 +1,259 @@
+"""Columns: everything about a partition's rows but their words and vectors.
+
+An instance is an immutable view; a write returns the next one. Rows are appended beyond what older
+views look at; a change or removal copies the small blocks it touches. Strings and metadata are
+kept once each, in append-only dictionaries, and rows hold their numbers.
+
+Invariants: one writer at a time, always on the newest view; number 0 of every dictionary is "".
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recalld.index.growth import grown
+from recalld.scoring.masks import SMALL_COUNT, TIME_COUNT
+
+STRING_FIELDS = (
+    "key",
+    "agent_id",
+    "session_id",
+    "namespace",
+    "source_session_id",
+    "source_uri",
+    "language",
+)
+KEY, AGENT, SESSION, NAMESPACE, SOURCE_SESSION, SOURCE_URI, LANGUAGE = range(len(STRING_FIELDS))
+
+
+@dataclass(frozen=True, slots=True)
+class IndexRow:
+    """What the index needs to know of one memory.
+
+    Attributes:
+        label: unique, in [1, 2^63).
+        text: content; only its words are kept.
+        kind..visibility: enum numbers, see recalld.scoring.params.
+        confidence: in [0, 1].
+        *_us: microseconds since 1970, 0 = not set. `anchor_time_us` is the newest of event,
+            confirmation and use; `superseded_time_us` is when the successor became current.
+        metadata: JSON object.
+    """
+
+    label: int
+    text: str
+    kind: int
+    key: str = ""
+    status: int = 1
+    importance: int = 2
+    stated_by: int = 1
+    visibility: int = 1
+    confidence: float = 1.0
+    event_time_us: int = 0
+    create_time_us: int = 0
+    update_time_us: int = 0
+    anchor_time_us: int = 0
+    valid_from_us: int = 0
+    valid_to_us: int = 0
+    expire_time_us: int = 0
+    superseded_time_us: int = 0
+    agent_id: str = ""
+    session_id: str = ""
+    namespace: str = ""
+    source_session_id: str = ""
+    source_uri: str = ""
+    language: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    def small(self) -> tuple[int, ...]:
+        """Return the row of the uint8 block, in the order of recalld.scoring.masks."""
+        return (self.kind, self.status, self.importance, self.stated_by, self.visibility)
+
+    def times(self) -> tuple[int, ...]:
+        """Return the row of the time block, in the order of recalld.scoring.masks."""
+        return (
+            self.event_time_us,
+            self.create_time_us,
+            self.update_time_us,
+            self.anchor_time_us,
+            self.valid_from_us,
+            self.valid_to_us,
+            self.expire_time_us,
+            self.superseded_time_us,
+        )
+
+    def strings(self) -> tuple[str, ...]:
+        """Return the strings in the order of STRING_FIELDS."""
+        return (
+            self.key,
+            self.agent_id,
+            self.session_id,
+            self.namespace,
+            self.source_session_id,
+            self.source_uri,
+            self.language,
+        )
+
+
+class Dictionary:
+    """Append-only numbering of values; readers may look while one writer adds."""
+
+    def __init__(self, empty: Any = "") -> None:
+        """Start with `empty` under number 0."""
+        self.values: list[Any] = [empty]
+        self._numbers: dict[str, int] = {"" if empty == "" else _canonical(empty): 0}
+
+    def enter(self, name: str, value: Any = None) -> int:
+        """Return the number of `name`, giving it the next one when it is new."""
+        number = self._numbers.get(name)
+        if number is None:
+            number = len(self.values)
+            # The value first: whoever sees the number finds its value.
+            self.values.append(name if value is None else value)
+            self._numbers[name] = number
+        return number
+
+    def number(self, name: str) -> int:
+        """Return the number of `name`, or -1."""
+        return self._numbers.get(name, -1)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Immutable view of rows 0..count-1.
+
+    Attributes:
+        count: rows, removed ones included; live_count: rows not removed.
+        labels: int64[capacity]; alive: uint8[capacity]; confidence: float32[capacity].
+        small: uint8[SMALL_COUNT, capacity]; times: int64[TIME_COUNT, capacity].
+        strings: int32[len(STRING_FIELDS), capacity], numbers in `dictionaries`.
+        metadata: int32[capacity], numbers in `objects`.
+        row_of: label -> row, of live rows and of rows newer than this view.
+    """
+
+    count: int
+    live_count: int
+    labels: NDArray[np.int64]
+    alive: NDArray[np.uint8]
+    confidence: NDArray[np.float32]
+    small: NDArray[np.uint8]
+    times: NDArray[np.int64]
+    strings: NDArray[np.int32]
+    metadata: NDArray[np.int32]
+    dictionaries: tuple[Dictionary, ...]
+    objects: Dictionary
+    row_of: dict[int, int]
+
+    @staticmethod
+    def empty() -> Columns:
+        """Return columns without rows."""
+        return Columns(
+            0,
+            0,
+            np.zeros(0, np.int64),
+            np.zeros(0, np.uint8),
+            np.zeros(0, np.float32),
+            np.zeros((SMALL_COUNT, 0), np.uint8),
+            np.zeros((TIME_COUNT, 0), np.int64),
+            np.zeros((len(STRING_FIELDS), 0), np.int32),
+            np.zeros(0, np.int32),
+            tuple(Dictionary() for _ in STRING_FIELDS),
+            Dictionary({}),
+            {},
+        )
+
+    def row(self, label: int) -> int:
+        """Return the live row of a label in this view, or -1."""
+        row = self.row_of.get(label, -1)
+        return row if 0 <= row < self.count and self.alive[row] else -1
+
+    def appended(self, rows: Sequence[IndexRow]) -> Columns:
+        """Return the next view, with `rows` behind the present ones."""
+        end = self.count + len(rows)
+        view = replace(
+            self,
+            count=end,
+            live_count=self.live_count + len(rows),
+            labels=grown(self.labels, self.count, end),
+            alive=grown(self.alive, self.count, end),
+            confidence=grown(self.confidence, self.count, end),
+            small=grown(self.small, self.count, end, axis=1),
+            times=grown(self.times, self.count, end, axis=1),
+            strings=grown(self.strings, self.count, end, axis=1),
+            metadata=grown(self.metadata, self.count, end),
+        )
+        for place, row in enumerate(rows, self.count):
+            view.labels[place] = row.label
+            view.alive[place] = 1
+            view._write(place, row)
+            view.row_of[row.label] = place
+        return view
+
+    def updated(self, rows: Sequence[IndexRow]) -> Columns:
+        """Return the next view, in which the rows with these labels (live) have new values."""
+        view = replace(
+            self,
+            confidence=self.confidence.copy(),
+            small=self.small.copy(),
+            times=self.times.copy(),
+            strings=self.strings.copy(),
+            metadata=self.metadata.copy(),
+        )
+        for row in rows:
+            view._write(self.row_of[row.label], row)
+        return view
+
+    def removed(self, rows: Sequence[int]) -> Columns:
+        """Return the next view, without `rows` (live, distinct)."""
+        view = replace(self, alive=self.alive.copy(), live_count=self.live_count - len(rows))
+        view.alive[list(rows)] = 0
+        for row in rows:
+            self.row_of.pop(int(self.labels[row]), None)
+        return view
+
+    def compacted(self, rows: NDArray[np.int64]) -> Columns:
+        """Return a view of its own storage that holds `rows` only, in their order."""
+        labels = self.labels[rows].copy()
+        dictionaries = tuple(Dictionary() for _ in STRING_FIELDS)
+        strings = np.zeros((len(STRING_FIELDS), len(rows)), np.int32)
+        for f, (old, new) in enumerate(zip(self.dictionaries, dictionaries, strict=True)):
+            strings[f] = [new.enter(old.values[number]) for number in self.strings[f, rows]]
+        objects = Dictionary({})
+        values = [self.objects.values[number] for number in self.metadata[rows]]
+        metadata = [objects.enter(_canonical(value), value) for value in values]
+        return Columns(
+            len(rows),
+            len(rows),
+            labels,
+            np.ones(len(rows), np.uint8),
+            self.confidence[rows].copy(),
+            np.ascontiguousarray(self.small[:, rows]),
+            np.ascontiguousarray(self.times[:, rows]),
+            strings,
+            np.array(metadata, dtype=np.int32),
+            dictionaries,
+            objects,
+            {int(label): row for row, label in enumerate(labels)},
+        )
+
+    def _write(self, place: int, row: IndexRow) -> None:
+        """Fill one row; only called on rows that no older view looks at."""
+        self.small[:, place] = row.small()
+        self.times[:, place] = row.times()
+        self.confidence[place] = row.confidence
+        self.strings[:, place] = [
+            dictionary.enter(value)
+            for dictionary, value in zip(self.dictionaries, row.strings(), strict=True)
+        ]
+        self.metadata[place] = self.objects.enter(_canonical(row.metadata), row.metadata)
+
+
+def _canonical(value: Mapping[str, Any]) -> str:
+    """Spell a JSON object in one way, so that equal ones share a number."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False) if value else "{}"

@@ -1,0 +1,254 @@
+"""PartitionIndex: all memories of one tenant's user, searchable.
+
+It holds columns, words and vectors; texts themselves stay in the store. Writers replace one
+reference to an immutable generation; readers take that reference once and never wait. It never
+reads a clock, a file or the wire.
+
+Invariants: one writer at a time (the caller's lock); a write that raises changed nothing; labels
+are unique; the rows of columns, postings and vectors are the same.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recalld.index.analyzer import Analyzer, Tokens
+from recalld.index.backend import LABEL_MAX, IndexBackend, check_vectors
+from recalld.index.columns import Columns, IndexRow
+from recalld.index.errors import BadLabel, BadPlan
+from recalld.index.exact import VectorBlock
+from recalld.index.plan import QueryPlan, Ranking
+from recalld.index.postings import Postings
+from recalld.index.search import Generation, Searcher
+from recalld.index.shard import HnswShard
+from recalld.scoring.params import (
+    IMPORTANCE_COUNT,
+    KIND_COUNT,
+    STATED_BY_COUNT,
+    STATUS_COUNT,
+    VISIBILITY_COUNT,
+    RankParams,
+)
+
+EXACT_MAX = 50_000
+# Rows below which compaction is not worth its copy.
+COMPACT_COUNT_MIN = 64
+REMOVED_SHARE_MAX = 0.5
+GRAPH_BATCH_COUNT = 1_024
+_LIMITS = (KIND_COUNT, STATUS_COUNT, IMPORTANCE_COUNT, STATED_BY_COUNT, VISIBILITY_COUNT)
+_NAMES = ("kind", "status", "importance", "stated_by", "visibility")
+
+
+class PartitionIndex:
+    """Index of one partition.
+
+    Thread safety: any number of searches beside one writer.
+    """
+
+    def __init__(
+        self,
+        dim: int,
+        params: RankParams,
+        analyzer: Analyzer | None = None,
+        exact_max: int = EXACT_MAX,
+    ) -> None:
+        """Make an empty partition.
+
+        Args:
+            dim: width of the vectors, > 0.
+            params: numbers of the ranking, of the model that makes the vectors.
+            analyzer: shared between partitions of one server; None makes an own one.
+            exact_max: matches up to which every one is looked at.
+        """
+        self.dim = dim
+        self._searcher = Searcher(params, analyzer or Analyzer(), exact_max)
+        self.generation = Generation(Columns.empty(), Postings(), VectorBlock.empty(dim), None)
+
+    def __len__(self) -> int:
+        """Return the number of live rows."""
+        return self.generation.columns.live_count
+
+    def __contains__(self, label: int) -> bool:
+        """Tell whether a label is live."""
+        return self.generation.columns.row(label) >= 0
+
+    def search(self, plan: QueryPlan) -> Ranking:
+        """Find what matters.
+
+        Args:
+            plan: the question.
+
+        Returns:
+            At most k hits, by score descending, then newer, then larger label; as many as match
+            when fewer than k do and `min_score` is 0.
+
+        Raises:
+            BadPlan: when the plan breaks a limit.
+            BadVector: when a vector is unfit.
+        """
+        plan.check(self.dim)
+        return self._searcher.search(self.generation, plan)
+
+    def add(self, rows: Sequence[IndexRow], vectors: NDArray[np.float32]) -> None:
+        """Add rows; all of them or, on any error, none.
+
+        Args:
+            rows: labels distinct and not present.
+            vectors: float32[len(rows), dim], unit length.
+
+        Raises:
+            BadLabel: when a label is present, named twice or out of range.
+            BadVector: when a vector is unfit.
+            BadPlan: when a value of a row is out of range.
+        """
+        checked = check_vectors(vectors, len(rows), self.dim)
+        self._check(rows)
+        present = self.generation.columns
+        for row in rows:
+            if present.row(row.label) >= 0:
+                raise BadLabel(f"label {row.label} is in the partition already")
+        if rows:
+            self.generation = self._appended(self.generation, rows, checked)
+
+    def update(self, rows: Sequence[IndexRow]) -> None:
+        """Change everything but text and vector of rows; all of them or none.
+
+        Raises:
+            BadLabel: when a label is absent or named twice.
+            BadPlan: when a value of a row is out of range.
+        """
+        self._check(rows)
+        generation = self.generation
+        columns = generation.columns
+        self._present([row.label for row in rows])
+        keys = columns.dictionaries[0]
+        renamed = [
+            row
+            for row in rows
+            if keys.values[columns.strings[0, columns.row(row.label)]] != row.key
+        ]
+        same = [row for row in rows if row not in renamed]
+        if same:
+            columns = columns.updated(same)
+        generation = Generation(columns, generation.postings, generation.block, generation.graph)
+        if renamed:
+            # The key is among the words, so such a row is entered anew with its old vector.
+            places = np.array([columns.row(row.label) for row in renamed])
+            vectors = generation.block.vectors[places]
+            graph = generation.graph
+            generation = self._removed(generation, [row.label for row in renamed], None)
+            generation = self._appended(generation, renamed, vectors)
+            generation = Generation(
+                generation.columns, generation.postings, generation.block, graph
+            )
+        self.generation = generation
+
+    def remove(self, labels: Sequence[int]) -> None:
+        """Remove rows; all of them or none. More than half removed: the rest is compacted.
+
+        Raises:
+            BadLabel: when a label is absent or named twice.
+        """
+        self._present(labels)
+        if labels:
+            self.generation = self._removed(self.generation, labels, self.generation.graph)
+
+    @property
+    def wants_graph(self) -> bool:
+        """Tell whether there are more rows than an exact scan should take, and no graph yet."""
+        return self.generation.graph is None and len(self) > self._searcher.exact_max
+
+    def build_graph(self) -> IndexBackend:
+        """Build a graph over the present rows, without touching the partition.
+
+        It takes about a millisecond per row and may run beside searches and writes; hand the
+        result to `attach_graph` under the writer's lock.
+        """
+        columns, block = self.generation.columns, self.generation.block
+        graph = HnswShard(self.dim)
+        rows = np.flatnonzero(columns.alive[: columns.count])
+        for start in range(0, len(rows), GRAPH_BATCH_COUNT):
+            batch = rows[start : start + GRAPH_BATCH_COUNT]
+            graph.add(columns.labels[batch], block.vectors[batch])
+        return graph
+
+    def attach_graph(self, graph: IndexBackend) -> None:
+        """Bring a built or loaded graph up to date and answer from it.
+
+        Raises:
+            BadVector: when the graph has another width.
+        """
+        generation = self.generation
+        columns = generation.columns
+        rows = np.flatnonzero(columns.alive[: columns.count])
+        live = columns.labels[rows]
+        held = graph.labels()
+        gone = held - set(live.tolist())
+        graph.remove(sorted(gone))
+        missing = rows[[label not in held for label in live.tolist()]]
+        graph.add(columns.labels[missing], generation.block.vectors[missing])
+        self.generation = Generation(columns, generation.postings, generation.block, graph)
+
+    def _appended(
+        self, generation: Generation, rows: Sequence[IndexRow], vectors: NDArray[np.float32]
+    ) -> Generation:
+        """Return the generation with checked rows added."""
+        documents = [self._document(row) for row in rows]
+        if generation.graph is not None:
+            generation.graph.add([row.label for row in rows], vectors)
+        return Generation(
+            generation.columns.appended(rows),
+            generation.postings.appended(documents),
+            generation.block.appended(vectors),
+            generation.graph,
+        )
+
+    def _removed(
+        self, generation: Generation, labels: Sequence[int], graph: IndexBackend | None
+    ) -> Generation:
+        """Return the generation without present rows, compacted when mostly removed."""
+        places = [generation.columns.row(label) for label in labels]
+        if graph is not None:
+            graph.remove(labels)
+        columns = generation.columns.removed(places)
+        postings = generation.postings.removed(places)
+        removed_count = columns.count - columns.live_count
+        if columns.count < COMPACT_COUNT_MIN or removed_count <= REMOVED_SHARE_MAX * columns.count:
+            return Generation(columns, postings, generation.block, graph)
+        kept = np.flatnonzero(columns.alive[: columns.count])
+        # The graph's removed vectors cost time and memory too: it is built anew when wanted.
+        return Generation(
+            columns.compacted(kept),
+            postings.compacted(kept),
+            generation.block.compacted(kept),
+            None,
+        )
+
+    def _document(self, row: IndexRow) -> Tokens:
+        """Return the words of a row: its text's and its key's."""
+        return self._searcher.analyzer.analyze(f"{row.text}\n{row.key}" if row.key else row.text)
+
+    def _present(self, labels: Sequence[int]) -> None:
+        """Check that labels are live and distinct."""
+        if len(set(labels)) != len(labels):
+            raise BadLabel("a label is named twice")
+        for label in labels:
+            if label not in self:
+                raise BadLabel(f"label {label} is not in the partition")
+
+    def _check(self, rows: Sequence[IndexRow]) -> None:
+        """Check the values of rows before anything is written."""
+        if len({row.label for row in rows}) != len(rows):
+            raise BadLabel("a label is named twice")
+        for row in rows:
+            if not 1 <= row.label <= LABEL_MAX:
+                raise BadLabel(f"label {row.label} is not in [1, {LABEL_MAX}]")
+            for name, value, limit in zip(_NAMES, row.small(), _LIMITS, strict=True):
+                if not 0 <= value < limit:
+                    raise BadPlan(f"{name} {value} of label {row.label} is not in [0, {limit})")
+            if not (math.isfinite(row.confidence) and 0 <= row.confidence <= 1):
+                raise BadPlan(f"confidence {row.confidence} of label {row.label} is not in [0, 1]")

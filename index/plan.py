@@ -1,0 +1,101 @@
+"""The question and the answer of a partition's search, as plain values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recalld.index.backend import check_vectors
+from recalld.index.conditions import Filter
+from recalld.index.errors import BadPlan
+from recalld.index.filter import View
+from recalld.scoring.masks import EXCLUDED_COUNT
+from recalld.scoring.params import WEIGHT_MAX, Channel, Fusion
+from recalld.scoring.rank import Ranked
+
+K_MAX = 10_000
+QUERY_COUNT_MAX = 32
+
+
+@dataclass(frozen=True)
+class QueryPlan:
+    """One search of one partition.
+
+    Attributes:
+        view: who asks, about when; holds the clock.
+        filter: what may answer.
+        vectors: float32[q, dim], unit length, the main one first; None = no vector channel.
+        vector_weights: one per vector, in (0, 1]; the best weighted one counts for each memory.
+        texts: queries for the keyword channel, the main one first; empty = no keyword channel.
+        text_weights: one per text, in (0, 1].
+        k: hits wanted, in [1, K_MAX].
+        fusion: WEIGHTED or RRF.
+        min_score: lowest score to return, in [0, 1].
+        weights: multipliers by channel, in [0, WEIGHT_MAX], default 1.
+        exclude_labels: memories that must not answer.
+    """
+
+    view: View
+    filter: Filter = field(default_factory=Filter)
+    vectors: NDArray[np.float32] | None = None
+    vector_weights: tuple[float, ...] = (1.0,)
+    texts: tuple[str, ...] = ()
+    text_weights: tuple[float, ...] = (1.0,)
+    k: int = 5
+    fusion: Fusion = Fusion.WEIGHTED
+    min_score: float = 0.0
+    weights: Mapping[Channel, float] = field(default_factory=dict)
+    exclude_labels: frozenset[int] = frozenset()
+
+    def check(self, dim: int) -> None:
+        """Check every limit named above.
+
+        Raises:
+            BadPlan: naming the field.
+            BadVector: when a vector has another width than `dim`, is not finite or not unit.
+        """
+        if not 1 <= self.k <= K_MAX:
+            raise BadPlan(f"k {self.k} is not in [1, {K_MAX}]")
+        if not 0 <= self.min_score <= 1:
+            raise BadPlan(f"min_score {self.min_score} is not in [0, 1]")
+        for channel, weight in self.weights.items():
+            if not 0 <= weight <= WEIGHT_MAX:
+                raise BadPlan(f"weight {weight} of {channel!r} is not in [0, {WEIGHT_MAX}]")
+        if self.vectors is not None:
+            check_vectors(self.vectors, len(self.vectors), dim)
+            _check_weights("vector_weights", self.vector_weights, len(self.vectors))
+        if self.texts:
+            _check_weights("text_weights", self.text_weights, len(self.texts))
+
+
+@dataclass(frozen=True)
+class Ranking(Ranked):
+    """The answer: hits, best first, their parts, and what became of the rest.
+
+    Attributes:
+        matched: memories that passed view and filter.
+        considered: of these, those whose exact score was computed.
+        excluded: int64[EXCLUDED_COUNT], rows left out by reason (recalld.scoring.masks.Excluded).
+    """
+
+    matched: int = 0
+    considered: int = 0
+    excluded: NDArray[np.int64] = field(default_factory=lambda: np.zeros(EXCLUDED_COUNT, np.int64))
+
+    def __len__(self) -> int:
+        """Return how many hits there are."""
+        return len(self.labels)
+
+
+def _check_weights(name: str, weights: tuple[float, ...], count: int) -> None:
+    """Check one weight per query."""
+    if not 1 <= count <= QUERY_COUNT_MAX:
+        raise BadPlan(f"{count} queries are not in [1, {QUERY_COUNT_MAX}]")
+    if len(weights) != count:
+        raise BadPlan(f"{name} has {len(weights)} entries for {count} queries")
+    if not all(math.isfinite(weight) and 0 < weight <= 1 for weight in weights):
+        raise BadPlan(f"{name} {weights} are not in (0, 1]")

@@ -1,0 +1,233 @@
+"""Search of one partition: filter, gather evidence per channel, rank.
+
+Small sets are scored exactly; larger ones are scanned in 8 bits first and only what may still win
+is scored exactly; very large ones take their candidates from the graph, the words and the keys. It
+never writes, never waits and never reads a database.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recalld.index.analyzer import Analyzer, Tokens
+from recalld.index.backend import IndexBackend
+from recalld.index.columns import KEY, Columns
+from recalld.index.exact import SCAN_COUNT_MIN, SCAN_SLACK, VectorBlock
+from recalld.index.filter import exclude
+from recalld.index.plan import QueryPlan, Ranking
+from recalld.index.postings import Postings
+from recalld.scoring import decay, masks
+from recalld.scoring.fuse import normalise_keyword, normalise_vector
+from recalld.scoring.masks import EXCLUDED_COUNT, Excluded
+from recalld.scoring.params import (
+    CHANNEL_COUNT,
+    VECTOR_SPREADS_TOTAL,
+    Channel,
+    Fusion,
+    RankParams,
+)
+from recalld.scoring.rank import Evidence, Weights, factor_floor, make_weights, may_win, rank
+
+# The graph is asked for this many candidates per hit wanted, and never for fewer than the minimum.
+GRAPH_PER_HIT = 4
+GRAPH_COUNT_MIN = 256
+# Memories with the most keyword evidence that join the graph's candidates.
+KEYWORD_COUNT = 256
+
+Floats = NDArray[np.float32]
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Generation:
+    """What one search sees; immutable.
+
+    Attributes:
+        columns, postings, block: of the same rows.
+        graph: approximate index over the live rows, or None.
+    """
+
+    columns: Columns
+    postings: Postings
+    block: VectorBlock
+    graph: IndexBackend | None
+
+
+@dataclass(frozen=True)
+class Searcher:
+    """Everything a search needs besides the generation and the plan.
+
+    Attributes:
+        params: numbers of the ranking.
+        analyzer: the one that made the postings.
+        exact_max: matches up to which the graph is not asked.
+    """
+
+    params: RankParams
+    analyzer: Analyzer
+    exact_max: int
+
+    def search(self, generation: Generation, plan: QueryPlan) -> Ranking:
+        """Answer a checked plan."""
+        columns = generation.columns
+        excluded = exclude(columns, plan.view, plan.filter)
+        named = [row for row in map(columns.row, plan.exclude_labels) if row >= 0]
+        excluded[[row for row in named if excluded[row] == 0]] = Excluded.NAMED
+        rows = np.flatnonzero(excluded == 0)
+        matched = len(rows)
+        asked: set[Channel] = set()
+        if plan.vectors is not None:
+            asked.add(Channel.VECTOR)
+        if plan.texts:
+            asked |= {Channel.KEYWORD, Channel.IDENTIFIER, Channel.KEY}
+        weights = make_weights(self.params, plan.fusion, frozenset(asked), plan.weights)
+        words = self._words(generation, plan)
+        if generation.graph is not None and plan.vectors is not None and matched > self.exact_max:
+            rows = self._graph_rows(generation, plan, rows, words)
+        evidence = self._evidence(generation, plan, rows, words, weights)
+        best = rank(evidence, weights, plan.k, plan.min_score)
+        counts = np.bincount(excluded, minlength=EXCLUDED_COUNT)
+        return Ranking(
+            **vars(best), matched=matched, considered=len(evidence.labels), excluded=counts
+        )
+
+    def _evidence(
+        self,
+        generation: Generation,
+        plan: QueryPlan,
+        rows: Rows,
+        words: dict[Channel, tuple[Floats, Floats]],
+        weights: Weights,
+    ) -> Evidence:
+        """Score exactly every row that may be among the best."""
+        normalised = np.zeros((CHANNEL_COUNT, len(rows)), dtype=np.float32)
+        for channel, (_, values) in words.items():
+            normalised[channel] = values[rows]
+        prunable = plan.fusion == Fusion.WEIGHTED and np.isfinite(weights.bias)
+        if prunable and len(rows) > max(SCAN_COUNT_MIN, plan.k):
+            slack = 0.0
+            if plan.vectors is not None:
+                _, normalised[Channel.VECTOR] = self._vectors(generation, plan, rows, exact=False)
+                step = SCAN_SLACK / (VECTOR_SPREADS_TOTAL * self.params.spread)
+                slack = float(weights.channels[Channel.VECTOR]) * step
+            kept = may_win(normalised, weights, plan.k, slack, factor_floor(self.params))
+            rows = rows[kept]
+            normalised = np.ascontiguousarray(normalised[:, kept])
+        raw = np.zeros((CHANNEL_COUNT, len(rows)), dtype=np.float32)
+        for channel, (values, _) in words.items():
+            raw[channel] = values[rows]
+        if plan.vectors is not None:
+            vectors = self._vectors(generation, plan, rows, exact=True)
+            raw[Channel.VECTOR], normalised[Channel.VECTOR] = vectors
+        columns = generation.columns
+        return Evidence(
+            columns.labels[rows],
+            columns.times[masks.CREATE_TIME, rows],
+            raw,
+            normalised,
+            self._factors(columns, rows, plan.view.now_us),
+        )
+
+    def _vectors(
+        self, generation: Generation, plan: QueryPlan, rows: Rows, exact: bool
+    ) -> tuple[Floats, Floats]:
+        """Return cosine and normalised score of each row under its best query."""
+        assert plan.vectors is not None
+        similarity = generation.block.rescore if exact else generation.block.scan
+        raw = similarity(rows, np.ascontiguousarray(plan.vectors[0]))
+        best = normalise_vector(raw, self.params, plan.vector_weights[0])
+        for vector, weight in zip(plan.vectors[1:], plan.vector_weights[1:], strict=True):
+            other = similarity(rows, np.ascontiguousarray(vector))
+            score = normalise_vector(other, self.params, weight)
+            raw = np.where(score > best, other, raw)
+            best = np.maximum(best, score)
+        return raw, best
+
+    def _words(
+        self, generation: Generation, plan: QueryPlan
+    ) -> dict[Channel, tuple[Floats, Floats]]:
+        """Return raw and normalised scores of all rows, per channel that reads the texts."""
+        out: dict[Channel, tuple[Floats, Floats]] = {}
+        for text, weight in zip(plan.texts, plan.text_weights, strict=False):
+            tokens = self.analyzer.analyze(text)
+            bm25, evidence = generation.postings.score(tokens.words)
+            identifiers = self._identifiers(generation.postings, tokens)
+            keys = self._keys(generation.columns, text, tokens)
+            found = {
+                Channel.KEYWORD: (bm25, normalise_keyword(evidence)),
+                Channel.IDENTIFIER: (identifiers, identifiers),
+                Channel.KEY: (keys, keys),
+            }
+            for channel, (raw, normalised) in found.items():
+                scaled = normalised if weight == 1.0 else normalised * np.float32(weight)
+                if channel in out:
+                    raw = np.where(scaled > out[channel][1], raw, out[channel][0])
+                    scaled = np.maximum(scaled, out[channel][1])
+                out[channel] = (raw, scaled)
+        return out
+
+    def _identifiers(self, postings: Postings, tokens: Tokens) -> Floats:
+        """Share of the query's identifiers that a row holds whole, each by its rarity."""
+        share = np.zeros(postings.count, dtype=np.float32)
+        for word in sorted(tokens.identifiers):
+            rows, rarity = postings.holders(word)
+            share[rows] += np.float32(rarity / len(tokens.identifiers))
+        return np.minimum(share, np.float32(1.0))
+
+    def _keys(self, columns: Columns, text: str, tokens: Tokens) -> Floats:
+        """Mark rows whose key the query is, or names as one of its identifiers."""
+        whole = unicodedata.normalize("NFC", text).strip()
+        names = {whole, whole.lower(), *tokens.identifiers} - {""}
+        numbers = [columns.dictionaries[KEY].number(name) for name in sorted(names)]
+        numbers = [number for number in numbers if number >= 0]
+        if not numbers:
+            return np.zeros(columns.count, dtype=np.float32)
+        return np.isin(columns.strings[KEY, : columns.count], numbers).astype(np.float32)
+
+    def _factors(self, columns: Columns, rows: Rows, now_us: int) -> Floats:
+        """Gather age, importance and confidence factors of rows."""
+        factors = np.empty((decay.FACTOR_COUNT, len(rows)), dtype=np.float32)
+        importance = columns.small[masks.IMPORTANCE, rows]
+        decay.decay_into(
+            columns.small[masks.KIND, rows],
+            importance,
+            columns.times[masks.ANCHOR_TIME, rows],
+            now_us,
+            decay.decay_table(self.params),
+            factors[decay.DECAY_ROW],
+        )
+        factors[decay.IMPORTANCE_ROW] = decay.importance_factor(importance)
+        factors[decay.CONFIDENCE_ROW] = decay.confidence_factor(
+            columns.confidence[rows], columns.small[masks.STATED_BY, rows]
+        )
+        return factors
+
+    def _graph_rows(
+        self,
+        generation: Generation,
+        plan: QueryPlan,
+        rows: Rows,
+        words: dict[Channel, tuple[Floats, Floats]],
+    ) -> Rows:
+        """Choose candidates among many matches: near ones, and the best of every other channel."""
+        graph, columns = generation.graph, generation.columns
+        assert graph is not None and plan.vectors is not None
+        passes = np.zeros(columns.count, dtype=np.bool_)
+        passes[rows] = True
+        wanted = max(GRAPH_COUNT_MIN, GRAPH_PER_HIT * plan.k)
+        # Widened by how few pass, so that about `wanted` of the found ones do.
+        widened = wanted * max(1, len(graph)) // max(1, len(rows)) + wanted
+        chosen = np.zeros(columns.count, dtype=np.bool_)
+        for vector in plan.vectors:
+            labels, _ = graph.search(vector, widened)
+            near = [columns.row(int(label)) for label in labels]
+            chosen[[row for row in near if row >= 0]] = True
+        for _, normalised in words.values():
+            kept = min(KEYWORD_COUNT, len(normalised) - 1)
+            kth = np.partition(normalised, len(normalised) - 1 - kept)[len(normalised) - 1 - kept]
+            chosen |= normalised > max(float(kth), 0.0)
+        return np.flatnonzero(chosen & passes)

@@ -1,0 +1,70 @@
+"""The kernel decorator: the only place that knows Numba.
+
+A kernel is serial, releases the GIL, compiles once for the types it names and is cached on disk;
+where no cache can be written (a read-only image) it compiles in memory instead. It never uses
+fast-math, because NaN and infinity have meaning here, nor `parallel`, which can abort a process
+that calls from several threads.
+
+Invariants: inputs are C-contiguous and read-only to the kernel, so read-only and writable arrays
+share one compiled variant; only arguments marked `out` may be written. A kernel calls only kernels
+of its own file: the cache does not notice edits elsewhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numba
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_TYPES: dict[str, Any] = {
+    "u8": numba.uint8,
+    "i8": numba.int8,
+    "i32": numba.int32,
+    "i64": numba.int64,
+    "f32": numba.float32,
+    "f64": numba.float64,
+}
+_ARGUMENT = re.compile(r"(?P<out>out )?(?P<type>[uif]\d+)(?:\[(?P<dims>[:,]+)\])?")
+
+
+def kernel(*arguments: str, returns: str = "") -> Callable[[F], F]:
+    """Compile a function for exactly these arguments.
+
+    Args:
+        arguments: one per parameter: a scalar type (`i64`), an input array (`f32[:,:]`) or an
+            array the kernel writes into (`out f32[:]`).
+        returns: a scalar type, or "" for nothing.
+
+    Returns:
+        A decorator; the compiled function raises TypeError for any other dtype, layout or, for
+        `out`, for a read-only array.
+    """
+    result: Any = _TYPES[returns] if returns else numba.void
+    signature = result(*[_parse(argument) for argument in arguments])
+
+    def compile_for(function: F) -> F:
+        options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+        try:
+            compiled = numba.njit(signature, cache=True, **options)(function)
+        except RuntimeError as error:
+            if "no locator available" not in str(error):
+                raise
+            compiled = numba.njit(signature, **options)(function)
+        return cast(F, compiled)
+
+    return compile_for
+
+
+def _parse(argument: str) -> Any:
+    """Turn `f32[:,:]` into the Numba type."""
+    match = _ARGUMENT.fullmatch(argument)
+    if match is None:
+        raise ValueError(f"kernel argument {argument!r} is not of the form '[out ]type[dims]'")
+    scalar = _TYPES[match["type"]]
+    if match["dims"] is None:
+        return scalar
+    return numba.types.Array(scalar, match["dims"].count(":"), "C", readonly=match["out"] is None)

@@ -1,0 +1,133 @@
+"""Mask kernel: which memories a reader may see, and why the others are left out.
+
+It never tests user filters; those are index.filter's. A memory has one reason at most, the first
+that applies in the order of `Excluded`.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import numpy as np
+
+from recalld.scoring.kernel import kernel
+from recalld.scoring.params import (
+    ACTIVE,
+    CONFLICTED,
+    EXPIRED,
+    PRIVATE,
+    STATUS_COUNT,
+    SUPERSEDED,
+    SYSTEM,
+)
+
+
+class Excluded(IntEnum):
+    """Why a memory is left out before ranking; 0 means that it stays."""
+
+    NO = 0
+    REMOVED = 1
+    VISIBILITY = 2
+    NOT_YET_KNOWN = 3
+    NOT_VALID_THEN = 4
+    SUPERSEDED = 5
+    EXPIRED = 6
+    ARCHIVED = 7
+    FORGOTTEN = 8
+    FILTER = 9
+    NAMED = 10
+
+
+EXCLUDED_COUNT = len(Excluded)
+
+# Rows of the uint8 block and of the int64 block of columns.
+SMALL_COUNT = 5
+KIND, STATUS, IMPORTANCE, STATED_BY, VISIBILITY = range(SMALL_COUNT)
+TIME_COUNT = 8
+(
+    EVENT_TIME,
+    CREATE_TIME,
+    UPDATE_TIME,
+    ANCHOR_TIME,
+    VALID_FROM,
+    VALID_TO,
+    EXPIRE_TIME,
+    SUPERSEDED_TIME,
+) = range(TIME_COUNT)
+# Entries of `view`.
+VIEW_COUNT = 5
+NOW, AS_OF, KNOWN_AT, AGENT, ADMIN = range(VIEW_COUNT)
+
+_NOT_YET_KNOWN = int(Excluded.NOT_YET_KNOWN)
+_NOT_VALID_THEN = int(Excluded.NOT_VALID_THEN)
+_VISIBILITY = int(Excluded.VISIBILITY)
+_REMOVED = int(Excluded.REMOVED)
+# Index = status; one that is merely not asked for counts as filtered.
+_BY_STATUS = np.array(
+    [
+        Excluded.FILTER,
+        Excluded.FILTER,
+        Excluded.SUPERSEDED,
+        Excluded.FILTER,
+        Excluded.EXPIRED,
+        Excluded.ARCHIVED,
+        Excluded.FORGOTTEN,
+    ],
+    dtype=np.uint8,
+)
+_BY_STATUS.flags.writeable = False
+
+
+@kernel("u8[:]", "u8[:,:]", "i64[:,:]", "i32[:]", "i64[:]", "u8[:]", "out u8[:]")
+def view_into(alive, small, times, agents, view, statuses, excluded):  # type: ignore[no-untyped-def]
+    """Write for each memory whether and why the view leaves it out.
+
+    Args:
+        alive: uint8[capacity], 0 = removed.
+        small: uint8[SMALL_COUNT, capacity].
+        times: int64[TIME_COUNT, capacity], microseconds, 0 = not set.
+        agents: int32[capacity], ids of agent names.
+        view: int64[VIEW_COUNT]: now; as_of and known_at (0 = not asked); id of the asking agent
+            (-1 = none, or unknown here); admin (0 or 1).
+        statuses: uint8[STATUS_COUNT], 1 = wanted.
+        excluded: uint8[n], written with numbers of `Excluded`; n <= capacity.
+    """
+    now = view[NOW]
+    as_of = view[AS_OF]
+    known_at = view[KNOWN_AT]
+    for i in range(excluded.shape[0]):
+        if alive[i] == 0:
+            excluded[i] = _REMOVED
+            continue
+        visibility = small[VISIBILITY, i]
+        if (visibility == PRIVATE and agents[i] != view[AGENT]) or (
+            visibility == SYSTEM and view[ADMIN] == 0
+        ):
+            excluded[i] = _VISIBILITY
+            continue
+        if known_at != 0 and times[CREATE_TIME, i] > known_at:
+            excluded[i] = _NOT_YET_KNOWN
+            continue
+        status = min(small[STATUS, i], STATUS_COUNT - 1)
+        expire = times[EXPIRE_TIME, i]
+        valid_to = times[VALID_TO, i]
+        superseded = times[SUPERSEDED_TIME, i]
+        at = as_of if as_of != 0 else now
+        # A memory that was replaced or ran out later was current at the time asked about.
+        if status == SUPERSEDED and superseded != 0:
+            if (as_of != 0 and superseded > as_of) or (known_at != 0 and superseded > known_at):
+                status = ACTIVE
+        elif status == EXPIRED and as_of != 0 and expire > as_of:
+            status = ACTIVE
+        elif status in (ACTIVE, CONFLICTED) and expire != 0 and expire <= at:
+            status = EXPIRED
+        if as_of != 0:
+            since = times[VALID_FROM, i]
+            if since == 0:
+                since = times[EVENT_TIME, i]
+            if since > as_of or (valid_to != 0 and valid_to <= as_of):
+                excluded[i] = _NOT_VALID_THEN
+                continue
+        elif status == ACTIVE and valid_to != 0 and valid_to <= now:
+            status = EXPIRED
+        excluded[i] = 0 if statuses[status] != 0 else _BY_STATUS[status]

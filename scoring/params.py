@@ -1,0 +1,132 @@
+"""Numbers of the ranking: enum values, half-lives, floors, factors, weights.
+
+Every number has a reason beside it; those that were measured say so. The layer knows enum members
+as small integers only; a tidy test holds them equal to the storage layer's.
+
+Invariants: every factor is bounded away from zero, so no memory is ever scored out of existence;
+the largest product of factors is 1.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from recalld.scoring.errors import BadScoringInput
+
+KIND_COUNT = 9
+FACT, PREFERENCE, STATE, EVENT, PROGRESS, DECISION, PROCEDURE, DOCUMENT = range(1, KIND_COUNT)
+IMPORTANCE_COUNT = 5
+LOW, MEDIUM, HIGH, PINNED = range(1, IMPORTANCE_COUNT)
+STATED_BY_COUNT = 5
+USER, AGENT, TOOL, IMPORT = range(1, STATED_BY_COUNT)
+VISIBILITY_COUNT = 4
+SHARED, PRIVATE, SYSTEM = range(1, VISIBILITY_COUNT)
+STATUS_COUNT = 7
+ACTIVE, SUPERSEDED, CONFLICTED, EXPIRED, ARCHIVED, FORGOTTEN = range(1, STATUS_COUNT)
+
+HOUR_S = 3_600.0
+DAY_S = 86_400.0
+US_PER_S = 1_000_000
+# Cormack, Clarke, Buettcher, SIGIR 2009, section 2.
+RRF_K = 60
+WEIGHT_MAX = 10.0
+# Cosines from 3 spreads below the background mean to 7 above it fill the scale 0..1.
+VECTOR_SPREADS_BELOW = 3.0
+VECTOR_SPREADS_TOTAL = 10.0
+# Keyword evidence (see recalld.index.postings) at which the scale ends.
+KEYWORD_EVIDENCE_MAX = 2.0
+
+
+class Channel(IntEnum):
+    """A source of evidence; the number is its row in every array of channels."""
+
+    VECTOR = 0
+    KEYWORD = 1
+    IDENTIFIER = 2
+    KEY = 3
+
+
+CHANNEL_COUNT = len(Channel)
+
+
+class Fusion(IntEnum):
+    """How channel scores become one base; the numbers are those of the wire."""
+
+    WEIGHTED = 1
+    RRF = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Decay:
+    """How a kind of memory fades: `floor + (1 - floor) * 2^(-age / half_life)`.
+
+    Attributes:
+        half_life_s: seconds, > 0; infinite means that it never fades.
+        floor: what is left for ever, in [FLOOR_MIN, 1].
+    """
+
+    half_life_s: float
+    floor: float
+
+
+FLOOR_MIN = 0.3
+
+DECAY = {
+    FACT: Decay(90 * DAY_S, 0.85),
+    PREFERENCE: Decay(90 * DAY_S, 0.85),
+    STATE: Decay(3 * DAY_S, 0.6),
+    EVENT: Decay(1 * HOUR_S, 0.7),
+    PROGRESS: Decay(7 * DAY_S, 0.6),
+    DECISION: Decay(30 * DAY_S, 0.8),
+    PROCEDURE: Decay(90 * DAY_S, 0.85),
+    DOCUMENT: Decay(math.inf, 1.0),
+}
+# Index = importance; relative to PINNED, so that no score passes 1.
+IMPORTANCE_FACTOR = (0.91, 0.87, 0.91, 0.955, 1.0)
+# Index = speaker. An agent's inference weighs less than what anybody said.
+STATED_BY_FACTOR = (1.0, 1.0, 0.95, 1.0, 1.0)
+CONFIDENCE_FLOOR = 0.8
+
+
+def _unset_as_fact() -> tuple[Decay, ...]:
+    return (DECAY[FACT], *(DECAY[kind] for kind in range(1, KIND_COUNT)))
+
+
+@dataclass(frozen=True, slots=True)
+class RankParams:
+    """What turns evidence into scores, fixed for one embedding model.
+
+    Attributes:
+        mean: background cosine of the model, in [-1, 1].
+        spread: standard deviation of the background cosines, in (0, 1].
+        weights: one per Channel, log-odds at full evidence, in [0, 100].
+        background: log-odds of a memory that is as near as any unrelated one and shares no word.
+        decay: one per kind, index = kind.
+
+    Raises:
+        BadScoringInput: when a value is outside its range.
+    """
+
+    mean: float
+    spread: float
+    weights: tuple[float, float, float, float] = (10.0, 9.0, 6.0, 4.0)
+    background: float = -3.5
+    decay: tuple[Decay, ...] = field(default_factory=_unset_as_fact)
+
+    def __post_init__(self) -> None:
+        """Refuse numbers that would break the bounds promised above."""
+        if not (math.isfinite(self.mean) and -1 <= self.mean <= 1):
+            raise BadScoringInput(f"mean {self.mean} is not in [-1, 1]")
+        if not (math.isfinite(self.spread) and 0 < self.spread <= 1):
+            raise BadScoringInput(f"spread {self.spread} is not in (0, 1]")
+        if len(self.weights) != CHANNEL_COUNT or not all(0 <= w <= 100 for w in self.weights):
+            raise BadScoringInput(f"weights {self.weights} are not {CHANNEL_COUNT} in [0, 100]")
+        if not math.isfinite(self.background):
+            raise BadScoringInput(f"background {self.background} is not finite")
+        if len(self.decay) != KIND_COUNT:
+            raise BadScoringInput(f"{len(self.decay)} decays, one per kind is {KIND_COUNT}")
+        for kind, decay in enumerate(self.decay):
+            if not (decay.half_life_s > 0 and FLOOR_MIN <= decay.floor <= 1):
+                raise BadScoringInput(f"decay of kind {kind} is outside its limits: {decay}")

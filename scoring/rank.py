@@ -1,0 +1,215 @@
+"""Rank: composes the kernels; evidence and factors in, order, scores and their parts out.
+
+`score = base * decay * importance * confidence`, with the base from `scoring.fuse`. It never finds
+candidates and never reads a clock.
+
+Invariants: the answer does not depend on the order of the input; equal input gives equal output,
+bit for bit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recalld.scoring.decay import CONFIDENCE_ROW, DECAY_ROW, FACTOR_COUNT, IMPORTANCE_ROW
+from recalld.scoring.errors import BadScoringInput
+from recalld.scoring.fuse import fuse_into, logistic, reciprocal_ranks, score_into
+from recalld.scoring.params import (
+    CHANNEL_COUNT,
+    CONFIDENCE_FLOOR,
+    IMPORTANCE_FACTOR,
+    STATED_BY_FACTOR,
+    VECTOR_SPREADS_BELOW,
+    VECTOR_SPREADS_TOTAL,
+    WEIGHT_MAX,
+    Channel,
+    Fusion,
+    RankParams,
+)
+from recalld.scoring.topk import select
+
+_BACKGROUND_VECTOR = VECTOR_SPREADS_BELOW / VECTOR_SPREADS_TOTAL
+
+
+@dataclass(frozen=True)
+class Weights:
+    """What the fusion multiplies with.
+
+    Attributes:
+        fusion: WEIGHTED or RRF.
+        channels: float32[CHANNEL_COUNT]; for RRF they sum to 1.
+        bias: log-odds added by WEIGHTED; infinite when nothing was asked, which makes every base 1.
+    """
+
+    fusion: Fusion
+    channels: NDArray[np.float32]
+    bias: float
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Candidates and what is known of them, m columns each.
+
+    Attributes:
+        labels: int64[m], distinct; create_us: int64[m].
+        raw: float32[CHANNEL_COUNT, m], the channels' own numbers, only carried along.
+        normalised: float32[CHANNEL_COUNT, m], in 0..1.
+        factors: float32[FACTOR_COUNT, m], in (0, 1].
+    """
+
+    labels: NDArray[np.int64]
+    create_us: NDArray[np.int64]
+    raw: NDArray[np.float32]
+    normalised: NDArray[np.float32]
+    factors: NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """The best candidates, best first, with the parts that reproduce their scores.
+
+    Attributes:
+        labels: int64[h]; scores, base: float32[h].
+        raw, normalised: float32[CHANNEL_COUNT, h]; factors: float32[FACTOR_COUNT, h].
+        weights: the fusion's.
+    """
+
+    labels: NDArray[np.int64]
+    scores: NDArray[np.float32]
+    base: NDArray[np.float32]
+    raw: NDArray[np.float32]
+    normalised: NDArray[np.float32]
+    factors: NDArray[np.float32]
+    weights: Weights
+
+
+def make_weights(
+    params: RankParams,
+    fusion: Fusion,
+    asked: frozenset[Channel],
+    multipliers: Mapping[Channel, float],
+) -> Weights:
+    """Lay out the weights of one search.
+
+    Args:
+        params: the model's weights.
+        fusion: WEIGHTED or RRF.
+        asked: channels that the search uses; empty when nothing was asked but a filter.
+        multipliers: by channel, in [0, WEIGHT_MAX], default 1.
+
+    Returns:
+        The weights. A memory at the background keeps the same base whatever the multipliers are.
+
+    Raises:
+        BadScoringInput: when a multiplier is out of range.
+    """
+    for channel, factor in multipliers.items():
+        if not 0 <= factor <= WEIGHT_MAX:
+            raise BadScoringInput(f"weight {factor} of {channel.name} is not in [0, {WEIGHT_MAX}]")
+    channels = np.zeros(CHANNEL_COUNT, dtype=np.float32)
+    if not asked:
+        return Weights(Fusion.WEIGHTED, channels, math.inf)
+    for channel in asked:
+        own = params.weights[channel] if fusion == Fusion.WEIGHTED else 1.0
+        channels[channel] = own * multipliers.get(channel, 1.0)
+    if fusion == Fusion.RRF:
+        total = channels.sum()
+        return Weights(fusion, channels / total if total > 0 else channels, 0.0)
+    bias = params.background - _BACKGROUND_VECTOR * float(channels[Channel.VECTOR])
+    return Weights(fusion, channels, bias)
+
+
+def rank(evidence: Evidence, weights: Weights, k: int, min_score: float) -> Ranked:
+    """Order candidates.
+
+    Args:
+        evidence: the candidates; for RRF all that match, since ranks are among them.
+        weights: from `make_weights`.
+        k: how many at most, >= 0.
+        min_score: lowest score to return.
+
+    Returns:
+        At most k candidates, by score descending, then newer, then larger label.
+    """
+    normalised = evidence.normalised
+    base = np.empty(normalised.shape[1], dtype=np.float32)
+    scores = np.empty_like(base)
+    if weights.fusion == Fusion.RRF:
+        normalised = _ranks(evidence)
+        fuse_into(normalised, weights.channels, 0.0, base)
+        scores = _scaled(base, evidence.factors)
+    else:
+        bias = weights.bias
+        score_into(normalised, weights.channels, bias, evidence.factors, base, scores)
+    best = select(scores, evidence.create_us, evidence.labels, k)
+    best = best[scores[best] >= np.float32(min_score)]
+    return Ranked(
+        evidence.labels[best],
+        scores[best],
+        base[best],
+        np.ascontiguousarray(evidence.raw[:, best]),
+        np.ascontiguousarray(normalised[:, best]),
+        np.ascontiguousarray(evidence.factors[:, best]),
+        weights,
+    )
+
+
+def may_win(
+    normalised: NDArray[np.float32], weights: Weights, k: int, slack: float, floor: float
+) -> NDArray[np.int64]:
+    """Drop candidates that cannot be among the best k, whatever their factors.
+
+    Args:
+        normalised: float32[CHANNEL_COUNT, m], approximate.
+        weights: of WEIGHTED fusion.
+        k: hits wanted, >= 1.
+        slack: largest error of the approximation, in log-odds.
+        floor: smallest product of factors, in (0, 1]; the largest is 1.
+
+    Returns:
+        int64 positions, ascending, of all that may win.
+    """
+    logit = np.empty(normalised.shape[1], dtype=np.float32)
+    fuse_into(normalised, weights.channels, weights.bias, logit)
+    if len(logit) <= k:
+        return np.arange(len(logit))
+    kth = float(np.partition(logit, len(logit) - k)[len(logit) - k]) - slack
+    # The k-th is worth at least this; to pass it, an undecayed rival needs this base.
+    worth = logistic(kth) * floor
+    needed = math.log(worth / (1.0 - worth)) if 0.0 < worth < 1.0 else -math.inf
+    return np.flatnonzero(logit >= np.float32(needed - slack))
+
+
+def factor_floor(params: RankParams) -> float:
+    """Return the smallest product of factors that a memory can have."""
+    fade = min(decay.floor for decay in params.decay)
+    return fade * min(IMPORTANCE_FACTOR) * CONFIDENCE_FLOOR * min(STATED_BY_FACTOR)
+
+
+def _ranks(evidence: Evidence) -> NDArray[np.float32]:
+    """Replace every channel by reciprocal ranks; only vectors rank memories without evidence."""
+    out = np.zeros_like(evidence.normalised)
+    for channel in Channel:
+        if channel == Channel.VECTOR:
+            values = evidence.raw[channel]
+            out[channel] = reciprocal_ranks(values, ~np.isnan(values))
+        else:
+            values = evidence.normalised[channel]
+            out[channel] = reciprocal_ranks(values, values > 0)
+    return out
+
+
+def _scaled(base: NDArray[np.float32], factors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Multiply in float64 and in the same order as `score_into`."""
+    product = base.astype(np.float64)
+    for row in (DECAY_ROW, IMPORTANCE_ROW, CONFIDENCE_ROW):
+        product *= factors[row]
+    return product.astype(np.float32)
+
+
+assert tuple(range(FACTOR_COUNT)) == (DECAY_ROW, IMPORTANCE_ROW, CONFIDENCE_ROW)

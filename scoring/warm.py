@@ -1,0 +1,38 @@
+"""Warm-up: calls every kernel once with the real types, before the server reports ready.
+
+Loading compiled code from the cache, or compiling it where there is none, then never falls on a
+request. It never keeps anything.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from recalld.scoring import decay, fuse, keyword, masks, params, scan, topk
+
+
+def warm() -> None:
+    """Call every kernel once, on one tiny row."""
+    rows = np.zeros(1, dtype=np.int64)
+    one = np.ones(1, dtype=np.float32)
+    small = np.ones(1, dtype=np.uint8)
+    vector = np.ones((1, 1), dtype=np.float32)
+    codes, steps = scan.quantise(vector)
+    scan.scan_into(codes, steps, rows, codes[0], steps[0], one.copy())
+    scan.rescore_into(vector, rows, vector[0], one.copy())
+    entries = np.array([1, keyword.NO_ENTRY], dtype=np.int64)
+    keyword.add_word_into(entries, one, 1.0, 1.0, 1.0, one.copy(), one.copy())
+    table = decay.decay_table(params.RankParams(0.0, 1.0))
+    decay.decay_into(small, small, rows, 1, table, one.copy())
+    fuse.fuse_into(vector, one, 0.0, one.copy())
+    fuse.score_into(vector, one, 0.0, vector, one.copy(), one.copy())
+    topk.top_into(one, rows, rows, np.zeros(1, dtype=np.int64))
+    masks.view_into(
+        small,
+        np.ones((masks.SMALL_COUNT, 1), dtype=np.uint8),
+        np.zeros((masks.TIME_COUNT, 1), dtype=np.int64),
+        np.zeros(1, dtype=np.int32),
+        np.zeros(masks.VIEW_COUNT, dtype=np.int64),
+        np.ones(params.STATUS_COUNT, dtype=np.uint8),
+        small.copy(),
+    )
