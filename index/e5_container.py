@@ -97,7 +97,7 @@ class E5Container:
         self._data = data
         try:
             self._parse()
-        except (struct.error, ValueError, IndexError) as error:
+        except (struct.error, ValueError, IndexError, OverflowError) as error:
             raise ModelInvalid(f"damaged E5S1 container: {error}") from error
 
     def _parse(self) -> None:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from recalld.index.e5_container import E5Container
@@ -68,7 +68,11 @@ def test_cut_container(length: int) -> None:
             container.matrix(name, *size)
 
 
-@given(st.integers(4, 400), st.binary(min_size=1, max_size=8))
+@settings(max_examples=400)
+@given(st.integers(4, 900), st.binary(min_size=1, max_size=8))
+@example(72, b"\xff" * 8)
+@example(44, b"\xff\xff\xff\x7f")
+@example(36, b"\xff" * 8)
 def test_damaged_head(place: int, noise: bytes) -> None:
     """Noise in the head is either harmless or refused; nothing else escapes."""
     data = DATA[:place] + noise + DATA[place + len(noise) :]
