@@ -93,7 +93,7 @@ def _why(hit: Hit) -> str:
 
 
 def _write_parts(result: RecallResult) -> None:
-    """One row per channel of each hit, then a row that shows how the score comes about."""
+    """One row per channel of each hit, then how base and score come about."""
     rows: list[tuple[object, ...]] = []
     for rank, hit in enumerate(result, start=1):
         parts = hit.parts
@@ -103,9 +103,12 @@ def _write_parts(result: RecallResult) -> None:
             share = channel.weight * channel.normalised
             numbers = (channel.raw, channel.normalised, channel.weight, share)
             rows.append((rank, channel.channel, *numbers))
-        factors = f"{parts.decay:.3f} decay x {parts.importance:.3f} importance"
-        formula = f"{parts.base:.3f} base x {factors} x {parts.confidence:.3f} confidence"
-        rows.append((rank, f"score = {formula}", "", "", "", hit.score))
+        rows.append((rank, "bias", "", "", "", parts.bias))
+        rows.append((rank, f"base ({parts.fusion} fusion of these)", "", "", "", parts.base))
+        rows.append((rank, "x decay", "", "", "", parts.decay))
+        rows.append((rank, "x importance", "", "", "", parts.importance))
+        rows.append((rank, "x confidence", "", "", "", parts.confidence))
+        rows.append((rank, "= score", "", "", "", hit.score))
     output.write("")
     output.write_rows(("hit", "part", "raw", "normalised", "weight", "gives"), rows)
 

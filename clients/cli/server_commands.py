@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -50,14 +51,19 @@ class EvalOptions:
         str,
         typer.Argument(metavar="SET", help="next-day, cases, locomo, beam, lifebench or madial."),
     ]
-    path: Annotated[str, typer.Option(help="File or folder of the set.")]
-    pool: Annotated[int, typer.Option(help="Scenarios that share one store (next-day).")] = 1
+    path: Annotated[Path, typer.Option(help="File or folder of the set.")]
+    pool: Annotated[
+        int, typer.Option(min=0, help="Scenarios that share one store (next-day); 0: singly.")
+    ] = 0
     target: Annotated[
         str | None, typer.Option(help="A running server; unset: its own.", show_default=False)
     ] = None
     json_file: Annotated[
-        str | None, typer.Option("--json", help="Write the figures to this file.")
+        Path | None, typer.Option("--json", help="Write the figures to this file.")
     ] = None
+    embedder: Annotated[str, typer.Option(help="onnx, or hash (no model), of its own server.")] = (
+        "onnx"
+    )
 
 
 def evaluate(what: EvalOptions) -> None:
@@ -68,13 +74,15 @@ def evaluate(what: EvalOptions) -> None:
         raise exits.Failure(
             f"the evaluation needs an extra: pip install 'recalld[server]' ({error})"
         ) from error
-    bench.command(
-        set_name=what.set_name,
-        path=what.path,
+    code = bench.command(
+        what.set_name,
+        what.path,
         pool=what.pool,
         target=what.target,
         json_file=what.json_file,
+        embedder=what.embedder,
     )
+    raise typer.Exit(code)
 
 
 @dataclass(frozen=True)
@@ -95,7 +103,7 @@ def healthcheck(wait: HealthOptions, where: Server) -> None:
     output.write("serving")
 
 
-def info(out: Output, where: Server) -> None:
+def info(where: Server, out: Output) -> None:
     """Show the server's version, limits and embedding model."""
     with where.connect() as client:
         facts = client.server_info()

@@ -134,6 +134,7 @@ def hit(message: recall_pb2.Hit) -> models.Hit:
                 for score in message.parts.channels
             ),
             fusion=values.decode(values.Fusion, message.parts.fusion),
+            bias=message.parts.bias,
             base=message.parts.base,
             decay=message.parts.decay,
             importance=message.parts.importance,

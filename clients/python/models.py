@@ -143,7 +143,7 @@ class Forgotten:
 
 @dataclass(frozen=True, slots=True)
 class ChannelScore:
-    """Score of one channel; its share of the base is `weight * normalised`."""
+    """Score of one channel; it adds `weight * normalised`."""
 
     channel: Channel
     raw: float
@@ -153,10 +153,14 @@ class ChannelScore:
 
 @dataclass(frozen=True, slots=True)
 class ScoreParts:
-    """Parts of a score: `score = base * decay * importance * confidence`."""
+    """Parts of a score: `score = base * decay * importance * confidence`.
+
+    With WEIGHTED fusion `base = 1 / (1 + exp(-(bias + sum of weight * normalised)))`.
+    """
 
     channels: tuple[ChannelScore, ...]
     fusion: Fusion
+    bias: float
     base: float
     decay: float
     importance: float

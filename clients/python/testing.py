@@ -96,9 +96,9 @@ class RunningServer:
         )
         self._reader = threading.Thread(target=self._read_log, name="recalld-log", daemon=True)
         self._reader.start()
-        self._settled.wait(READY_TIMEOUT_S)
+        is_settled = self._settled.wait(READY_TIMEOUT_S)
         if self._listening is None:
-            state = "ended" if self.process.poll() is not None else "was not ready in time"
+            state = "ended before it was ready" if is_settled else "was not ready in time"
             self.kill()
             raise ServerFailed(self._message(state))
         self.target = self._listening

@@ -146,6 +146,7 @@ class Channel(StrEnum):
     ROLE = "role"
     TIME = "time"
     RELATION = "relation"
+    IDENTIFIER = "identifier"
 
 
 class Fusion(StrEnum):

@@ -6,17 +6,18 @@ machine.
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from google.protobuf import json_format, struct_pb2, timestamp_pb2
+from google.protobuf import struct_pb2, timestamp_pb2
 
 from recalld.v1 import types_pb2
 
 # Largest integer that a Struct's double holds exactly.
-_EXACT_INTEGER_MAX = 2**53
+EXACT_INTEGER_MAX = 2**53
 
 
 def timestamp(name: str, time: datetime | None) -> timestamp_pb2.Timestamp | None:
@@ -43,16 +44,46 @@ def to_struct(name: str, mapping: Mapping[str, Any] | None) -> struct_pb2.Struct
     """The wire form of a JSON object; None stays None.
 
     Raises:
-        ValueError: If it holds something JSON has no form for; the message names `name`.
+        ValueError: If it holds something that JSON, or the double that the wire has for every
+            number, cannot hold; the message names `name`.
     """
     if mapping is None:
         return None
-    result = struct_pb2.Struct()
-    try:
-        json_format.ParseDict(dict(mapping), result)
-    except (json_format.ParseError, TypeError) as error:
-        raise ValueError(f"{name}: not a JSON object: {error}") from error
-    return result
+    return _to_value(name, mapping).struct_value
+
+
+def _to_value(name: str, given: Any) -> struct_pb2.Value:
+    match given:
+        case None:
+            return struct_pb2.Value(null_value=struct_pb2.NULL_VALUE)
+        case bool():
+            return struct_pb2.Value(bool_value=given)
+        case int() | float():
+            return struct_pb2.Value(number_value=_exact_number(name, given))
+        case str():
+            return struct_pb2.Value(string_value=given)
+        case Mapping():
+            fields = {_checked_key(name, key): _to_value(name, v) for key, v in given.items()}
+            return struct_pb2.Value(struct_value=struct_pb2.Struct(fields=fields))
+        case list() | tuple():
+            elements = struct_pb2.ListValue(values=[_to_value(name, v) for v in given])
+            return struct_pb2.Value(list_value=elements)
+    raise ValueError(f"{name}: JSON has no form for {type(given).__name__}")
+
+
+def _checked_key(name: str, key: object) -> str:
+    if not isinstance(key, str):
+        raise ValueError(f"{name}: the key {key!r} is not a string")
+    return key
+
+
+def _exact_number(name: str, given: float) -> float:
+    """Refuses what would arrive as another number, such as a 64-bit id."""
+    if not math.isfinite(given):
+        raise ValueError(f"{name}: JSON has no form for {given}")
+    if isinstance(given, int) and abs(given) > EXACT_INTEGER_MAX:
+        raise ValueError(f"{name}: {given} is beyond 2**53; give it as a string")
+    return given
 
 
 def to_dict(message: Any, field: str) -> dict[str, Any] | None:
@@ -66,7 +97,7 @@ def _plain(value: struct_pb2.Value) -> Any:
     match value.WhichOneof("kind"):
         case "number_value":
             number = value.number_value
-            whole = number.is_integer() and abs(number) <= _EXACT_INTEGER_MAX
+            whole = number.is_integer() and abs(number) <= EXACT_INTEGER_MAX
             return int(number) if whole else number
         case "struct_value":
             return {key: _plain(inner) for key, inner in value.struct_value.fields.items()}
