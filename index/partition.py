@@ -19,8 +19,10 @@ from numpy.typing import NDArray
 from recalld.index.analyzer import Analyzer, Tokens
 from recalld.index.backend import LABEL_MAX, IndexBackend, check_vectors
 from recalld.index.columns import Columns, IndexRow
+from recalld.index.conditions import Filter
 from recalld.index.errors import BadLabel, BadPlan
 from recalld.index.exact import VectorBlock
+from recalld.index.filter import View, exclude
 from recalld.index.plan import QueryPlan, Ranking
 from recalld.index.postings import Postings
 from recalld.index.search import Generation, Searcher
@@ -93,6 +95,28 @@ class PartitionIndex:
         plan.check(self.dim)
         return self._searcher.search(self.generation, plan)
 
+    def match(self, view: View, condition: Filter) -> list[int]:
+        """Return the labels of all rows that pass, without ranking, in the order of entry.
+
+        Raises:
+            BadPlan: when the filter is too large, or names a field that does not exist.
+        """
+        columns = self.generation.columns
+        rows = np.flatnonzero(exclude(columns, view, condition) == 0)
+        matched: list[int] = columns.labels[rows].tolist()
+        return matched
+
+    def vectors_of(self, labels: Sequence[int]) -> NDArray[np.float32]:
+        """Return float32[len(labels), dim], a copy.
+
+        Raises:
+            BadLabel: when a label is absent or named twice.
+        """
+        generation = self.generation
+        self._present(labels)
+        places = np.array([generation.columns.row(label) for label in labels], dtype=np.int64)
+        return generation.block.vectors[places]
+
     def add(self, rows: Sequence[IndexRow], vectors: NDArray[np.float32]) -> None:
         """Add rows; all of them or, on any error, none.
 
@@ -146,6 +170,26 @@ class PartitionIndex:
                 generation.columns, generation.postings, generation.block, graph
             )
         self.generation = generation
+
+    def replace(self, rows: Sequence[IndexRow], vectors: NDArray[np.float32]) -> None:
+        """Change rows whole, text and vector included, in one step for readers; all or none.
+
+        Args:
+            rows: labels distinct and present.
+            vectors: float32[len(rows), dim], unit length.
+
+        Raises:
+            BadLabel: when a label is absent, named twice or out of range.
+            BadVector: when a vector is unfit.
+            BadPlan: when a value of a row is out of range.
+        """
+        checked = check_vectors(vectors, len(rows), self.dim)
+        self._check(rows)
+        labels = [row.label for row in rows]
+        self._present(labels)
+        if rows:
+            without = self._removed(self.generation, labels, self.generation.graph)
+            self.generation = self._appended(without, rows, checked)
 
     def remove(self, labels: Sequence[int]) -> None:
         """Remove rows; all of them or none. More than half removed: the rest is compacted.
