@@ -8,7 +8,9 @@ ROOT = Path(__file__).resolve().parent.parent
 
 def main() -> None:
     """Create the links; existing right ones stay as they are."""
-    mapping = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["package-dir"]
+    mapping = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"][
+        "package-dir"
+    ]
     for package, folder in mapping.items():
         link = ROOT / ".view" / Path(*package.split("."))
         link.parent.mkdir(parents=True, exist_ok=True)

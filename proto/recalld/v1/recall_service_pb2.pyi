@@ -22,6 +22,7 @@ class Channel(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     CHANNEL_ROLE: _ClassVar[Channel]
     CHANNEL_TIME: _ClassVar[Channel]
     CHANNEL_RELATION: _ClassVar[Channel]
+    CHANNEL_IDENTIFIER: _ClassVar[Channel]
 
 class Fusion(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -83,6 +84,7 @@ CHANNEL_KEY: Channel
 CHANNEL_ROLE: Channel
 CHANNEL_TIME: Channel
 CHANNEL_RELATION: Channel
+CHANNEL_IDENTIFIER: Channel
 FUSION_UNSPECIFIED: Fusion
 FUSION_WEIGHTED: Fusion
 FUSION_RRF: Fusion
@@ -182,20 +184,22 @@ class ChannelScore(_message.Message):
     def __init__(self, channel: _Optional[_Union[Channel, str]] = ..., raw: _Optional[float] = ..., normalised: _Optional[float] = ..., weight: _Optional[float] = ...) -> None: ...
 
 class ScoreParts(_message.Message):
-    __slots__ = ("channels", "fusion", "base", "decay", "importance", "confidence")
+    __slots__ = ("channels", "fusion", "base", "decay", "importance", "confidence", "bias")
     CHANNELS_FIELD_NUMBER: _ClassVar[int]
     FUSION_FIELD_NUMBER: _ClassVar[int]
     BASE_FIELD_NUMBER: _ClassVar[int]
     DECAY_FIELD_NUMBER: _ClassVar[int]
     IMPORTANCE_FIELD_NUMBER: _ClassVar[int]
     CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
+    BIAS_FIELD_NUMBER: _ClassVar[int]
     channels: _containers.RepeatedCompositeFieldContainer[ChannelScore]
     fusion: Fusion
     base: float
     decay: float
     importance: float
     confidence: float
-    def __init__(self, channels: _Optional[_Iterable[_Union[ChannelScore, _Mapping]]] = ..., fusion: _Optional[_Union[Fusion, str]] = ..., base: _Optional[float] = ..., decay: _Optional[float] = ..., importance: _Optional[float] = ..., confidence: _Optional[float] = ...) -> None: ...
+    bias: float
+    def __init__(self, channels: _Optional[_Iterable[_Union[ChannelScore, _Mapping]]] = ..., fusion: _Optional[_Union[Fusion, str]] = ..., base: _Optional[float] = ..., decay: _Optional[float] = ..., importance: _Optional[float] = ..., confidence: _Optional[float] = ..., bias: _Optional[float] = ...) -> None: ...
 
 class Hit(_message.Message):
     __slots__ = ("memory", "score", "band", "parts", "reasons")

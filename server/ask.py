@@ -1,0 +1,186 @@
+"""A recall request, checked and plain: what is asked, of whom, at which time, under which limits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from recalld.index.filter import View
+from recalld.scoring.params import Channel, Fusion
+from recalld.server import codec, limits, times, validate
+from recalld.server.call import Call
+from recalld.server.errors import InvalidRequest, PermissionDenied
+from recalld.storage.record import Scope, Status
+from recalld.v1 import recall_service_pb2 as pb
+from recalld.v1 import types_pb2
+
+CURRENT = frozenset({Status.ACTIVE, Status.CONFLICTED})
+PAST = frozenset({Status.SUPERSEDED, Status.EXPIRED})
+ROLES = ("user", "assistant", "system", "tool")
+
+CHANNELS: dict[int, Channel] = {
+    pb.Channel.CHANNEL_VECTOR: Channel.VECTOR,
+    pb.Channel.CHANNEL_KEYWORD: Channel.KEYWORD,
+    pb.Channel.CHANNEL_IDENTIFIER: Channel.IDENTIFIER,
+    pb.Channel.CHANNEL_KEY: Channel.KEY,
+}
+"""Channel on the wire -> channel of the ranking; the others have no source of evidence yet."""
+
+WIRE_CHANNELS = {channel: number for number, channel in CHANNELS.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One recall.
+
+    Attributes:
+        scope: who asks.
+        users: partitions to search, the own one first.
+        text: the request; "" when a vector, a memory or only a filter is given.
+        turns: texts of the recent turns, oldest first.
+        kinds: kinds wanted; empty = all.
+        view: visibility, times and statuses.
+        degraded: what was changed about the request.
+    """
+
+    scope: Scope
+    users: tuple[str, ...]
+    text: str
+    turns: tuple[str, ...]
+    k: int
+    kinds: frozenset[int]
+    view: View
+    min_score: float
+    fusion: Fusion
+    weights: dict[Channel, float]
+    explain: bool
+    degraded: tuple[str, ...]
+
+
+def decode(
+    request: pb.RecallRequest, call: Call, field: str, k_default: int, default: Defaults
+) -> Ask:
+    """Check a request.
+
+    Args:
+        request: as sent.
+        call: the call.
+        field: path of the request, "" or `recall` or `requests[3]`.
+        k_default: hits when the request does not say.
+        default: the server's cut and fusion.
+
+    Raises:
+        InvalidRequest: some field is malformed or over its limit.
+        PermissionDenied: it sets the clock without being allowed to.
+    """
+    at = f"{field}." if field else ""
+    scope = codec.scope(request.scope, call.tenant, f"{at}scope")
+    k = validate.whole(request.k, f"{at}k", 1, limits.K_MAX) if request.HasField("k") else k_default
+    text = ""
+    if request.WhichOneof("query") == "text":
+        text = validate.content(request.text, f"{at}text", limits.CONTENT_BYTES_MAX)
+    validate.count(request.shared_user_ids, f"{at}shared_user_ids", 0, limits.SHARED_USER_COUNT_MAX)
+    shared = [
+        validate.name(user, f"{at}shared_user_ids[{i}]", required=True)
+        for i, user in enumerate(request.shared_user_ids)
+    ]
+    kinds = frozenset(
+        validate.enum(kind, types_pb2.MemoryKind, f"{at}kinds") for kind in request.kinds
+    )
+    if 0 in kinds:
+        raise InvalidRequest(f"{at}kinds", "must not hold UNSPECIFIED")
+    if request.WhichOneof("query") is None and not request.HasField("filter") and not kinds:
+        raise InvalidRequest(
+            f"{at}query", "is required (text, vector or memory_id), or else a filter"
+        )
+    view, degraded = _view(request, scope, call, at)
+    fusion = validate.enum(request.fusion, pb.Fusion, f"{at}fusion")
+    return Ask(
+        scope=scope,
+        users=tuple(dict.fromkeys([scope.user_id, *shared])),
+        text=text,
+        turns=_turns(request, at),
+        k=k,
+        kinds=kinds,
+        view=view,
+        min_score=validate.fraction(request.min_score, f"{at}min_score")
+        if request.HasField("min_score")
+        else default.min_score,
+        fusion=Fusion(fusion) if fusion else default.fusion,
+        weights=_weights(request, at),
+        explain=request.explain,
+        degraded=degraded,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Defaults:
+    """What the configuration says where a request does not."""
+
+    min_score: float
+    fusion: Fusion
+
+
+def _turns(request: pb.RecallRequest, at: str) -> tuple[str, ...]:
+    """Texts of the recent turns."""
+    validate.count(request.context, f"{at}context", 0, limits.CONTEXT_TURN_COUNT_MAX)
+    for i, turn in enumerate(request.context):
+        if turn.role not in ROLES:
+            raise InvalidRequest(f"{at}context[{i}].role", f"must be one of {', '.join(ROLES)}")
+    return tuple(
+        validate.content(turn.text, f"{at}context[{i}].text", limits.CONTENT_BYTES_MAX)
+        for i, turn in enumerate(request.context)
+    )
+
+
+def _view(
+    request: pb.RecallRequest, scope: Scope, call: Call, at: str
+) -> tuple[View, tuple[str, ...]]:
+    """Who asks about when; a time asked about that lies in the future is clamped, and that is said."""
+    degraded: list[str] = []
+    now_us = call.now_us
+    if request.HasField("now"):
+        if not call.is_admin:
+            raise PermissionDenied(f"{at}now: needs the admin role or a test clock")
+        now_us = times.from_wire(request.now, f"{at}now")
+    asked = {"as_of": 0, "known_at": 0}
+    for name in asked:
+        if request.HasField(name):
+            moment = times.from_wire(getattr(request, name), f"{at}{name}")
+            if moment > now_us:
+                degraded.append(f"{name}_clamped")
+                moment = now_us
+            asked[name] = moment
+    view = View(
+        now_us=now_us,
+        agent_id=scope.agent_id,
+        admin=call.is_admin,
+        statuses=CURRENT | PAST if request.include_superseded else CURRENT,
+        as_of_us=asked["as_of"],
+        known_at_us=asked["known_at"],
+    )
+    return view, tuple(degraded)
+
+
+def _weights(request: pb.RecallRequest, at: str) -> dict[Channel, float]:
+    """Multipliers: 0 for channels that are not wanted, then the caller's own."""
+    weights: dict[Channel, float] = {}
+    wanted = {
+        validate.enum(channel, pb.Channel, f"{at}channels") for channel in request.channels
+    } - {0}
+    if wanted:
+        known = {CHANNELS[channel] for channel in wanted if channel in CHANNELS}
+        if not known:
+            raise InvalidRequest(
+                f"{at}channels", "names only channels that this server does not have yet"
+            )
+        weights = {channel: 0.0 for channel in Channel if channel not in known}
+    for i, item in enumerate(request.weights):
+        number = validate.enum(item.channel, pb.Channel, f"{at}weights[{i}].channel")
+        if number not in CHANNELS:
+            raise InvalidRequest(
+                f"{at}weights[{i}].channel", "is not a channel that this server has"
+            )
+        weights[CHANNELS[number]] = validate.fraction(
+            item.weight, f"{at}weights[{i}].weight", high=limits.WEIGHT_MAX
+        )
+    return weights

@@ -1,0 +1,81 @@
+"""A write being planned: what one call will change in one partition, invisible until it is committed.
+
+Planning is pure and runs on the event loop without a pause, under the partition's lock: reads see the partition as it
+is, overlaid with what the same call has decided so far. Nothing is changed when planning fails.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recalld.server.partition import CURRENT, Partition, Slot, identity_of, slot_of
+from recalld.storage.record import MemoryRecord
+
+
+class Change:
+    """The pending rows of one call.
+
+    Attributes:
+        revision: the tenant revision that the rows will carry.
+        rows: changed and new records by label, in the order of the first change.
+        vectors: vectors of new rows, and of rows whose text changed, by label.
+    """
+
+    def __init__(
+        self, partition: Partition, revision: int, next_label: Callable[[], int], now_us: int
+    ) -> None:
+        """Start with nothing changed."""
+        self.partition = partition
+        self.revision = revision
+        self.now_us = now_us
+        self.rows: dict[int, MemoryRecord] = {}
+        self.vectors: dict[int, NDArray[np.float32]] = {}
+        self._next_label = next_label
+
+    def add(self, record: MemoryRecord, vector: NDArray[np.float32]) -> MemoryRecord:
+        """Plan a new row; it gets its label and id here."""
+        made = replace(
+            record, label=self._next_label(), id=uuid.uuid4().hex, revision=self.revision
+        )
+        self.rows[made.label] = made
+        self.vectors[made.label] = vector
+        return made
+
+    def edit(self, record: MemoryRecord, **fields: Any) -> MemoryRecord:
+        """Plan a change of an existing (or just planned) row."""
+        present = self.rows.get(record.label, record)
+        changed = replace(present, update_time_us=self.now_us, revision=self.revision, **fields)
+        self.rows[changed.label] = changed
+        return changed
+
+    def in_slot(self, slot: Slot) -> list[MemoryRecord]:
+        """Current records of a slot, this call's own included."""
+        stored = [self.rows.get(record.label, record) for record in self.partition.in_slot(slot)]
+        known = {record.label for record in stored}
+        own = [
+            record
+            for record in self.rows.values()
+            if record.label not in known and slot_of(record) == slot
+        ]
+        return [
+            record
+            for record in stored + own
+            if record.status in CURRENT and slot_of(record) == slot
+        ]
+
+    def same_as(self, record: MemoryRecord) -> MemoryRecord | None:
+        """The current record that says the same thing, this call's own included."""
+        wanted = identity_of(record)
+        for planned in self.rows.values():
+            if planned.status in CURRENT and identity_of(planned) == wanted:
+                return planned
+        stored = self.partition.same_as(record)
+        if stored is None or stored.label in self.rows:
+            return None
+        return stored

@@ -1,0 +1,235 @@
+"""Between wire messages and plain types. Everything that comes in is checked here; nothing here decides."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import unicodedata
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from google.protobuf.struct_pb2 import Struct
+from numpy.typing import NDArray
+
+from recalld.server import limits, times, validate
+from recalld.server.call import Call
+from recalld.server.catalogue import is_set_key
+from recalld.server.errors import InvalidRequest
+from recalld.server.language import detect_language
+from recalld.storage.record import (
+    Importance,
+    KeyCardinality,
+    Kind,
+    MemoryRecord,
+    Scope,
+    Source,
+    StatedBy,
+    Status,
+    Visibility,
+)
+from recalld.v1 import memory_service_pb2, types_pb2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Draft:
+    """A checked memory that has no id yet, and its vector where the caller gave one."""
+
+    record: MemoryRecord
+    vector: NDArray[np.float32] | None
+
+
+def scope(message: types_pb2.Scope, tenant: str, field: str = "scope") -> Scope:
+    """The scope of a request."""
+    return Scope(
+        tenant=tenant,
+        user_id=validate.name(message.user_id, f"{field}.user_id", required=True),
+        agent_id=validate.name(message.agent_id, f"{field}.agent_id"),
+        session_id=validate.name(message.session_id, f"{field}.session_id"),
+        namespace=validate.name(message.namespace, f"{field}.namespace"),
+    )
+
+
+def struct_json(message: Struct, field: str) -> str:
+    """A Struct as compact JSON text; "" when it is empty."""
+    if not message.fields:
+        return ""
+    text = json.dumps(
+        validate.plain(message, field), ensure_ascii=False, separators=(",", ":"), sort_keys=True
+    )
+    size = len(text.encode())
+    if size > limits.STRUCT_BYTES_MAX:
+        raise InvalidRequest(
+            field, f"has {size} bytes as JSON; the limit is {limits.STRUCT_BYTES_MAX}"
+        )
+    return text
+
+
+def source(message: types_pb2.Source, field: str) -> Source:
+    """Where a memory was said."""
+    return Source(
+        session_id=validate.name(message.session_id, f"{field}.session_id"),
+        turn=validate.whole(message.turn, f"{field}.turn", 0, 2**31 - 1),
+        message_id=validate.name(message.message_id, f"{field}.message_id"),
+        uri=validate.name(message.uri, f"{field}.uri", bytes_max=limits.URI_BYTES_MAX),
+    )
+
+
+def cues(values: Any, field: str) -> tuple[str, ...]:
+    """The writer's cues."""
+    validate.count(values, field, 0, limits.CUE_COUNT_MAX)
+    return tuple(
+        validate.content(value, f"{field}[{i}]", limits.NAME_BYTES_MAX)
+        for i, value in enumerate(values)
+    )
+
+
+def content_hash(content: str) -> bytes:
+    """16 bytes over the folded text: NFKC, case and white space do not count."""
+    folded = " ".join(unicodedata.normalize("NFKC", content).casefold().split())
+    return hashlib.blake2b(folded.encode(), digest_size=16).digest()
+
+
+def draft(
+    message: memory_service_pb2.MemoryInput,
+    where: Scope,
+    call: Call,
+    field: str,
+    dim: int,
+    fingerprint: str,
+) -> Draft:
+    """One memory to store.
+
+    Raises:
+        InvalidRequest: some field is malformed or over its limit.
+    """
+    memory = message.memory
+    at = f"{field}.memory"
+    kind = validate.enum(memory.kind, types_pb2.MemoryKind, f"{at}.kind") or Kind.FACT
+    key = validate.key(memory.key, f"{at}.key")
+    text = validate.content(memory.content, f"{at}.content", limits.CONTENT_BYTES_MAX)
+    cardinality = validate.enum(
+        memory.key_cardinality, types_pb2.KeyCardinality, f"{at}.key_cardinality"
+    )
+    event_us = _time(memory, "event_time", at) or call.now_us
+    valid_from_us, valid_to_us = _time(memory, "valid_from", at), _time(memory, "valid_to", at)
+    if valid_to_us and valid_to_us <= (valid_from_us or event_us):
+        raise InvalidRequest(f"{at}.valid_to", "must be after valid_from (or event_time)")
+    record = MemoryRecord(
+        label=0,
+        id="",
+        scope=where,
+        kind=kind,
+        content=text,
+        key=key,
+        key_cardinality=cardinality
+        or (KeyCardinality.MANY if is_set_key(key) else KeyCardinality.ONE),
+        value_json=struct_json(memory.value, f"{at}.value"),
+        metadata_json=struct_json(memory.metadata, f"{at}.metadata"),
+        relevant_when=cues(memory.relevant_when, f"{at}.relevant_when"),
+        importance=validate.enum(memory.importance, types_pb2.Importance, f"{at}.importance")
+        or Importance.MEDIUM,
+        confidence=validate.fraction(memory.confidence, f"{at}.confidence")
+        if memory.HasField("confidence")
+        else 1.0,
+        stated_by=validate.enum(memory.stated_by, types_pb2.StatedBy, f"{at}.stated_by")
+        or StatedBy.USER,
+        source=source(memory.source, f"{at}.source"),
+        visibility=validate.enum(memory.visibility, types_pb2.Visibility, f"{at}.visibility")
+        or Visibility.SHARED,
+        language=validate.name(
+            memory.language, f"{at}.language", bytes_max=limits.LANGUAGE_BYTES_MAX
+        )
+        or detect_language(text),
+        event_time_us=event_us,
+        valid_from_us=valid_from_us,
+        valid_to_us=valid_to_us,
+        create_time_us=call.now_us,
+        update_time_us=call.now_us,
+        expire_time_us=_time(memory, "expire_time", at),
+        content_hash=content_hash(text),
+    )
+    return Draft(record, _given_vector(message, field, dim, fingerprint))
+
+
+def _given_vector(
+    message: memory_service_pb2.MemoryInput, field: str, dim: int, fingerprint: str
+) -> NDArray[np.float32] | None:
+    """The caller's vector, if it comes from this server's model."""
+    if not message.HasField("vector"):
+        return None
+    if message.vector_fingerprint != fingerprint:
+        raise InvalidRequest(
+            f"{field}.vector_fingerprint",
+            f"must be this server's embedder fingerprint, {fingerprint}",
+        )
+    return validate.vector(message.vector, f"{field}.vector", dim)
+
+
+def _time(memory: types_pb2.Memory, name: str, field: str) -> int:
+    """A time of a memory; 0 when it is not set."""
+    return times.from_wire(getattr(memory, name), f"{field}.{name}") if memory.HasField(name) else 0
+
+
+def etag(record: MemoryRecord) -> str:
+    """Opaque version of a record: changes with every write of it."""
+    return f'"{record.label:x}-{record.revision:x}"'
+
+
+def shown_status(record: MemoryRecord, now_us: int) -> int:
+    """Status as it goes out: current ones past their expire_time or valid_to are EXPIRED, without any write."""
+    ends = (record.expire_time_us, record.valid_to_us)
+    if record.status in (Status.ACTIVE, Status.CONFLICTED) and any(
+        0 != end <= now_us for end in ends
+    ):
+        return Status.EXPIRED
+    return record.status
+
+
+def memory(record: MemoryRecord, now_us: int) -> types_pb2.Memory:
+    """A record as it goes out."""
+    status = shown_status(record, now_us)
+    where, said = record.scope, record.source
+    message = types_pb2.Memory(
+        id=record.id,
+        scope=types_pb2.Scope(
+            user_id=where.user_id,
+            agent_id=where.agent_id,
+            session_id=where.session_id,
+            namespace=where.namespace,
+        ),
+        kind=record.kind,
+        key=record.key,
+        content=record.content,
+        relevant_when=record.relevant_when,
+        importance=record.importance,
+        confidence=record.confidence,
+        stated_by=record.stated_by,
+        visibility=record.visibility,
+        event_time=times.to_wire(record.event_time_us),
+        valid_from=times.to_wire(record.valid_from_us),
+        valid_to=times.to_wire(record.valid_to_us),
+        create_time=times.to_wire(record.create_time_us),
+        update_time=times.to_wire(record.update_time_us),
+        confirm_time=times.to_wire(record.confirm_time_us),
+        expire_time=times.to_wire(record.expire_time_us),
+        last_used_time=times.to_wire(record.last_used_time_us),
+        status=status,
+        superseded_by=record.superseded_by,
+        conflict_group=record.conflict_group,
+        access_count=record.access_count,
+        language=record.language,
+        key_cardinality=record.key_cardinality if record.key else 0,
+        etag=etag(record),
+        revision=record.revision,
+    )
+    if said != Source():
+        message.source.session_id = said.session_id
+        message.source.turn = said.turn
+        message.source.message_id = said.message_id
+        message.source.uri = said.uri
+    if record.value_json:
+        message.value.update(json.loads(record.value_json))
+    if record.metadata_json:
+        message.metadata.update(json.loads(record.metadata_json))
+    return message

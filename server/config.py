@@ -1,0 +1,227 @@
+"""The one configuration: defaults < TOML file < environment < flags. The only reader of environment and files.
+
+Sections are frozen. Environment names are `RECALLD_<SECTION>__<SETTING>`; the settings that also have a flag have a
+short name besides (`RECALLD_LISTEN`, `RECALLD_DATA_DIR`, `RECALLD_MODEL_DIR`). Unknown settings are errors.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from recalld.server.errors import ConfigError
+
+SHORT_NAMES = {
+    "RECALLD_LISTEN": ("server", "listen"),
+    "RECALLD_DATA_DIR": ("storage", "data_dir"),
+    "RECALLD_MODEL_DIR": ("embedder", "model_dir"),
+    "RECALLD_EMBEDDER_KIND": ("embedder", "kind"),
+    "RECALLD_LOG_LEVEL": ("log", "level"),
+}
+
+
+class Section(BaseModel):
+    """Base of the sections: frozen, unknown settings refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ServerSection(Section):
+    """Listening, threads and queues."""
+
+    listen: str = Field("127.0.0.1:7600", description="address: host:port, [v6]:port or unix:/path")
+    metrics_listen: str = Field("", description="host:port of the Prometheus page; empty: off")
+    reflection: bool = Field(True, description="serve gRPC reflection")
+    workers: Annotated[int, Field(ge=1, le=64)] = Field(2, description="threads for native stages")
+    in_flight_max: Annotated[int, Field(ge=1, le=100_000)] = Field(
+        512, description="calls at once; more are refused with RESOURCE_EXHAUSTED"
+    )
+    drain_s: Annotated[float, Field(ge=0, le=600)] = Field(
+        10.0, description="seconds that calls in flight may take after SIGTERM"
+    )
+    test_clock: bool = Field(False, description="callers may set the clock (metadata recalld-now)")
+
+
+class StorageSection(Section):
+    """The data directory."""
+
+    data_dir: Path = Field(Path("recalld-data"), description="directory of the one data set")
+    memory_limit_mb: Annotated[int, Field(ge=64, le=1_048_576)] = Field(
+        512, description="DuckDB's own memory, MiB"
+    )
+    queue_max: Annotated[int, Field(ge=1, le=100_000)] = Field(
+        1024, description="writes waiting for the disk; more are refused"
+    )
+
+
+class EmbedderSection(Section):
+    """The embedding model."""
+
+    kind: Literal["onnx", "hash"] = Field(
+        "onnx", description="onnx: real model; hash: model-free, for tests"
+    )
+    model_dir: Path | None = Field(
+        None, description="model folder; unset: the one `make model` builds"
+    )
+    threads: Annotated[int, Field(ge=1, le=64)] = Field(1, description="onnxruntime threads")
+    cache_entries: Annotated[int, Field(ge=0, le=1_000_000)] = Field(
+        4096, description="texts in the LRU"
+    )
+    queue_max: Annotated[int, Field(ge=1, le=100_000)] = Field(
+        1024, description="texts waiting; more are refused"
+    )
+    hash_dim: Annotated[int, Field(ge=8, le=4096)] = Field(256, description="width of kind = hash")
+
+
+class RankingSection(Section):
+    """Defaults of a recall; a request can override weights and fusion."""
+
+    fusion: Literal["weighted", "rrf"] = Field(
+        "weighted", description="how channels become one score"
+    )
+    exact_rows_max: Annotated[int, Field(ge=0, le=10_000_000)] = Field(
+        50_000, description="partitions up to this size are scanned exactly"
+    )
+    min_score: Annotated[float, Field(ge=0, le=1)] = Field(0.05, description="default cut")
+
+
+class LogSection(Section):
+    """Logs; they never hold memory text."""
+
+    level: Literal["debug", "info", "warning", "error"] = Field(
+        "info", description="least level written"
+    )
+
+
+class Config(BaseSettings):
+    """All settings."""
+
+    model_config = SettingsConfigDict(
+        frozen=True, extra="forbid", env_prefix="RECALLD_", env_nested_delimiter="__"
+    )
+
+    server: ServerSection = ServerSection()
+    storage: StorageSection = StorageSection()
+    embedder: EmbedderSection = EmbedderSection()
+    ranking: RankingSection = RankingSection()
+    log: LogSection = LogSection()
+
+    @model_validator(mode="after")
+    def _relations(self) -> Config:
+        """Check what no single setting can: a full queue must never be smaller than one batch of embeddings."""
+        if self.embedder.queue_max < 256:
+            raise ValueError("embedder.queue_max must be at least 256, one Remember batch")
+        return self
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Take layers only as `load` prepares them: environment is read there, once."""
+        return (init_settings,)
+
+
+def _merge(below: dict[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Lay the settings of `above` over `below`, section by section."""
+    merged = {
+        name: dict(section) if isinstance(section, dict) else section
+        for name, section in below.items()
+    }
+    for name, section in above.items():
+        if isinstance(section, Mapping):
+            present = merged.get(name, {})
+            merged[name] = {**(present if isinstance(present, dict) else {}), **section}
+        else:
+            merged[name] = section
+    return merged
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
+    """Settings named by the environment; other RECALLD_ names (of the clients) are left alone."""
+    found: dict[str, Any] = {}
+    for short, (section, setting) in SHORT_NAMES.items():
+        if environment.get(short):
+            found.setdefault(section, {})[setting] = environment[short]
+    for name, value in environment.items():
+        head, separator, setting = name.partition("__")
+        if separator and head.startswith("RECALLD_"):
+            found.setdefault(head.removeprefix("RECALLD_").lower(), {})[setting.lower()] = value
+    return found
+
+
+def load(
+    *,
+    flags: Mapping[str, Mapping[str, Any]] | None = None,
+    file: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Config:
+    """Build the configuration of this process.
+
+    Args:
+        flags: settings given on the command line, section -> setting -> value.
+        file: TOML file, or None.
+        environment: variables; None reads those of the process.
+
+    Raises:
+        ConfigError: a setting is unknown, malformed or out of range, or the file cannot be read.
+    """
+    layers: dict[str, Any] = {}
+    if file is not None:
+        try:
+            layers = tomllib.loads(file.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise ConfigError(f"{file}: cannot be read: {error.strerror}") from error
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise ConfigError(f"{file}: {error}") from error
+    layers = _merge(layers, _from_environment(os.environ if environment is None else environment))
+    layers = _merge(layers, flags or {})
+    try:
+        return Config(**layers)
+    except ValidationError as error:
+        problems = "; ".join(
+            f"{'.'.join(str(part) for part in item['loc']) or 'config'}: {item['msg']}"
+            for item in error.errors()
+        )
+        raise ConfigError(problems) from error
+
+
+def environment() -> Mapping[str, str]:
+    """The variables of this process, for the places of files that depend on them."""
+    return os.environ
+
+
+def to_toml(config: Config) -> str:
+    """The configuration as a commented TOML file that `load` takes back."""
+    lines: list[str] = []
+    for section_name, section in config:
+        lines.append(f"[{section_name}]")
+        for name, field in type(section).model_fields.items():
+            value = getattr(section, name)
+            text = _toml_value(value)
+            note = f"  # {field.description}"
+            lines.append(f"# {name} =" + note if text is None else f"{name} = {text}{note}")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _toml_value(value: object) -> str | None:
+    """One scalar in TOML; None for an unset setting."""
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return repr(value)
+    escaped = str(value).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

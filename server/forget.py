@@ -1,0 +1,137 @@
+"""Forget: soft, undoable, by id, key, content, filter or the whole user. A forgotten memory is never recalled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from recalld.server import access, codec, filters, validate
+from recalld.server.call import Call
+from recalld.server.change import Change
+from recalld.server.errors import EtagMismatch, InvalidRequest, NotOffered
+from recalld.server.limits import CONTENT_BYTES_MAX, FORGET_ID_COUNT_MAX, REQUEST_ID_BYTES_MAX
+from recalld.server.partition import Partition, slot_of
+from recalld.server.partitions import Partitions
+from recalld.server.writer import Writer
+from recalld.storage.errors import MemoryNotFound
+from recalld.storage.record import KeyCardinality, MemoryRecord, Scope, Status
+from recalld.storage.store import StoredRequest
+from recalld.v1 import memory_service_pb2 as pb
+
+METHOD = "recalld.v1.MemoryService/Forget"
+UNDO_WINDOW_US = 30 * 86_400 * 1_000_000
+
+
+@dataclass(frozen=True)
+class Forget:
+    """Handler of Forget."""
+
+    partitions: Partitions
+    writer: Writer
+
+    async def __call__(self, request: pb.ForgetRequest, call: Call) -> pb.ForgetResponse:
+        """Forget what the selector names, or take that back."""
+        scope = codec.scope(request.scope, call.tenant)
+        self._check(request)
+        partition = self.partitions.find(scope.tenant, scope.user_id)
+
+        async def run(row: StoredRequest | None) -> pb.ForgetResponse:
+            """The work behind the idempotency check."""
+            if partition is None:
+                if request.WhichOneof("selector") == "ids":
+                    raise MemoryNotFound("no such memory of this user")
+                return pb.ForgetResponse()
+            if request.dry_run:
+                chosen = self._choose(request, partition, scope, call)
+                return pb.ForgetResponse(count=len(chosen), ids=_ids(chosen))
+            return await self.writer.write(
+                call, partition, lambda change: self._plan(change, request, scope, call), row
+            )
+
+        return await self.writer.once(call, METHOD, request, pb.ForgetResponse, run)
+
+    def _check(self, request: pb.ForgetRequest) -> None:
+        """Refuse malformed requests before anything is looked up."""
+        validate.name(request.request_id, "request_id", bytes_max=REQUEST_ID_BYTES_MAX)
+        mode = validate.enum(request.mode, pb.ForgetMode, "mode")
+        if mode == pb.ForgetMode.FORGET_MODE_PURGE:
+            raise NotOffered(
+                "mode FORGET_MODE_PURGE is part of the contract, but this version does not offer it yet"
+            )
+        which = request.WhichOneof("selector")
+        if which is None:
+            raise InvalidRequest("selector", "is required: ids, key, filter, content, or all")
+        if which == "ids":
+            validate.count(request.ids.ids, "ids.ids", 1, FORGET_ID_COUNT_MAX)
+        elif which == "key" and not validate.key(request.key, "key"):
+            raise InvalidRequest("key", "must not be empty")
+        elif which == "filter" and not request.filter.ListFields():
+            raise InvalidRequest(
+                "filter", "must not be empty; use `all` to forget everything of a user"
+            )
+        elif which == "all" and not request.all:
+            raise InvalidRequest("all", "must be true")
+        elif which == "content":
+            validate.content(request.content, "content", CONTENT_BYTES_MAX)
+        if request.etag and (which != "ids" or len(request.ids.ids) != 1):
+            raise InvalidRequest("etag", "needs a single id")
+
+    def _choose(
+        self, request: pb.ForgetRequest, partition: Partition, scope: Scope, call: Call
+    ) -> list[MemoryRecord]:
+        """Visible records that the selector names and that the mode would change."""
+        which = request.WhichOneof("selector")
+        if which == "ids":
+            named = [
+                access.require(partition.get(memory_id), scope, call)
+                for memory_id in request.ids.ids
+            ]
+        elif which == "key":
+            key = validate.key(request.key, "key")
+            named = partition.matching(
+                lambda r: r.key == key and r.scope.agent_id == scope.agent_id
+            )
+        elif which == "content":
+            digest = codec.content_hash(request.content)
+            named = partition.matching(lambda r: r.content_hash == digest)
+        elif which == "filter":
+            compiled = filters.decode(request.filter, "filter", partition.label_of)
+            labels = partition.index.match(filters.view_all(scope, call), compiled)
+            named = [partition.records[label] for label in labels]
+        else:
+            named = list(partition.records.values())
+        undo = request.mode == pb.ForgetMode.FORGET_MODE_UNDO
+        unique = {record.label: record for record in named if access.may_see(record, scope, call)}
+        return [r for r in unique.values() if (r.status == Status.FORGOTTEN) == undo]
+
+    def _plan(
+        self, change: Change, request: pb.ForgetRequest, scope: Scope, call: Call
+    ) -> pb.ForgetResponse:
+        """Plan the change of every chosen record."""
+        chosen = self._choose(request, change.partition, scope, call)
+        if request.etag and any(codec.etag(record) != request.etag for record in chosen):
+            raise EtagMismatch("the memory changed since this etag was read")
+        if request.mode == pb.ForgetMode.FORGET_MODE_UNDO:
+            chosen = [record for record in chosen if _restore(change, record)]
+        else:
+            for record in chosen:
+                change.edit(record, status=Status.FORGOTTEN, forget_time_us=call.now_us)
+        return pb.ForgetResponse(count=len(chosen), ids=_ids(chosen))
+
+
+def _restore(change: Change, record: MemoryRecord) -> bool:
+    """Take a soft forget back, unless it is too old or the slot has a newer value by now."""
+    if change.now_us - record.forget_time_us > UNDO_WINDOW_US:
+        return False
+    status, heir_id = Status.ACTIVE, record.superseded_by
+    slot = slot_of(record)
+    if slot is not None and record.key_cardinality != KeyCardinality.MANY:
+        heir_id = next((rival.id for rival in change.in_slot(slot)), heir_id)
+    if heir_id:
+        status = Status.SUPERSEDED
+    change.edit(record, status=status, superseded_by=heir_id, forget_time_us=0)
+    return True
+
+
+def _ids(records: list[MemoryRecord]) -> list[str]:
+    """Ids of the first thousand records."""
+    return [record.id for record in records[:FORGET_ID_COUNT_MAX]]

@@ -1,0 +1,138 @@
+"""From a ranking to hits: the record, its band, its reasons and its parts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from recalld.index.plan import Ranking
+from recalld.scoring import explain
+from recalld.scoring.masks import Excluded
+from recalld.scoring.params import Channel
+from recalld.server import codec
+from recalld.server.ask import WIRE_CHANNELS
+from recalld.storage.record import MemoryRecord
+from recalld.v1 import recall_service_pb2 as pb
+
+Band = pb.ConfidenceBand
+Drop = pb.DropReason
+
+HIGH_SCORE_MIN = 0.3
+VECTOR_AGREES = 0.5
+"""Normalised cosine from which the vector channel counts as a witness: two spreads above the background."""
+KEYWORD_AGREES = 0.15
+
+DROP_REASONS: dict[int, int] = {
+    Excluded.VISIBILITY: Drop.DROP_REASON_VISIBILITY,
+    Excluded.NOT_YET_KNOWN: Drop.DROP_REASON_NOT_YET_KNOWN,
+    Excluded.NOT_VALID_THEN: Drop.DROP_REASON_NOT_VALID_THEN,
+    Excluded.SUPERSEDED: Drop.DROP_REASON_SUPERSEDED,
+    Excluded.EXPIRED: Drop.DROP_REASON_EXPIRED,
+    Excluded.ARCHIVED: Drop.DROP_REASON_ARCHIVED,
+    Excluded.FORGOTTEN: Drop.DROP_REASON_FORGOTTEN,
+    Excluded.FILTER: Drop.DROP_REASON_FILTER,
+}
+
+REASON_NAMES = {
+    Channel.VECTOR: "similar meaning",
+    Channel.KEYWORD: "shared words",
+    Channel.IDENTIFIER: "exact identifier",
+    Channel.KEY: "exact key",
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RankedHit:
+    """One hit before it is encoded."""
+
+    record: MemoryRecord
+    score: float
+    band: int
+    reasons: tuple[str, ...]
+    parts: explain.ScoreParts
+
+
+def make_hit(ranking: Ranking, place: int, record: MemoryRecord) -> RankedHit:
+    """The hit at a place of a ranking."""
+    parts = explain.parts(ranking, place)
+    evidence = {part.channel: part.normalised for part in parts.channels}
+    vector = evidence.get(Channel.VECTOR, 0.0) >= VECTOR_AGREES
+    keyword = evidence.get(Channel.KEYWORD, 0.0) >= KEYWORD_AGREES
+    exact = evidence.get(Channel.IDENTIFIER, 0.0) > 0 or evidence.get(Channel.KEY, 0.0) > 0
+    asked = bool(parts.channels)
+    agreed = exact or (vector and keyword) or not asked
+    score = parts.score
+    band = (
+        Band.CONFIDENCE_BAND_HIGH
+        if agreed and score >= HIGH_SCORE_MIN
+        else Band.CONFIDENCE_BAND_LOW
+    )
+    reasons = tuple(
+        REASON_NAMES[channel]
+        for channel, witnessed in (
+            (Channel.KEY, evidence.get(Channel.KEY, 0.0) > 0),
+            (Channel.IDENTIFIER, evidence.get(Channel.IDENTIFIER, 0.0) > 0),
+            (Channel.KEYWORD, keyword),
+            (Channel.VECTOR, vector),
+        )
+        if witnessed
+    )
+    if not asked:
+        reasons = ("matches the filter",)
+    return RankedHit(record, score, band, reasons, parts)
+
+
+def wire_parts(parts: explain.ScoreParts) -> pb.ScoreParts:
+    """The parts as they go out."""
+    return pb.ScoreParts(
+        channels=[
+            pb.ChannelScore(
+                channel=WIRE_CHANNELS[part.channel],
+                raw=part.raw,
+                normalised=part.normalised,
+                weight=part.weight,
+            )
+            for part in parts.channels
+        ],
+        fusion=int(parts.fusion),
+        base=parts.base,
+        decay=parts.decay,
+        importance=parts.importance,
+        confidence=parts.confidence,
+        bias=parts.bias,
+    )
+
+
+def wire_hit(hit: RankedHit, now_us: int, *, with_parts: bool) -> pb.Hit:
+    """A hit as it goes out."""
+    message = pb.Hit(
+        memory=codec.memory(hit.record, now_us), score=hit.score, band=hit.band, reasons=hit.reasons
+    )
+    if with_parts:
+        message.parts.CopyFrom(wire_parts(hit.parts))
+    return message
+
+
+def conflicts(hits: list[RankedHit]) -> list[pb.Conflict]:
+    """Conflict groups of which a hit is a member."""
+    groups: dict[str, list[str]] = {}
+    for hit in hits:
+        if hit.record.conflict_group:
+            groups.setdefault(hit.record.conflict_group, []).append(hit.record.id)
+    return [pb.Conflict(conflict_group=name, memory_ids=ids) for name, ids in groups.items()]
+
+
+def excluded(rankings: list[Ranking], k: int, returned: int) -> list[pb.ExcludedCount]:
+    """What was left out, by reason."""
+    counts: Counter[int] = Counter()
+    for ranking in rankings:
+        for reason, drop in DROP_REASONS.items():
+            counts[drop] += int(ranking.excluded[reason])
+    left = sum(ranking.matched for ranking in rankings) - returned
+    if left > 0:
+        counts[Drop.DROP_REASON_OVER_K if returned >= k else Drop.DROP_REASON_BELOW_CUT] += left
+    return [
+        pb.ExcludedCount(reason=reason, count=count)
+        for reason, count in sorted(counts.items())
+        if count
+    ]

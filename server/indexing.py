@@ -1,0 +1,53 @@
+"""What the index is told of a record: the searchable text and the columns that ranking and filters need."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from recalld.index.columns import IndexRow
+from recalld.storage.record import MemoryRecord, Status
+
+KEY_SEPARATORS = re.compile(r"[._\-/:\s]+")
+
+
+def key_words(key: str) -> str:
+    """A key as words: `location.home` -> `location home`."""
+    return KEY_SEPARATORS.sub(" ", key).strip()
+
+
+def embedded_text(record: MemoryRecord) -> str:
+    """The text whose vector stands for a memory: its content, led by the words of its key."""
+    words = key_words(record.key)
+    return f"{words}: {record.content}" if words else record.content
+
+
+def index_row(record: MemoryRecord) -> IndexRow:
+    """The row of a record."""
+    where = record.scope
+    return IndexRow(
+        label=record.label,
+        text=record.content,
+        key=record.key,
+        kind=record.kind,
+        status=record.status,
+        importance=record.importance,
+        stated_by=record.stated_by,
+        visibility=record.visibility,
+        confidence=record.confidence,
+        event_time_us=record.event_time_us,
+        create_time_us=record.create_time_us,
+        update_time_us=record.update_time_us,
+        anchor_time_us=max(record.event_time_us, record.confirm_time_us, record.last_used_time_us),
+        valid_from_us=record.valid_from_us,
+        valid_to_us=record.valid_to_us,
+        expire_time_us=record.expire_time_us,
+        superseded_time_us=record.valid_to_us if record.status == Status.SUPERSEDED else 0,
+        agent_id=where.agent_id,
+        session_id=where.session_id,
+        namespace=where.namespace,
+        source_session_id=record.source.session_id,
+        source_uri=record.source.uri,
+        language=record.language,
+        metadata=json.loads(record.metadata_json) if record.metadata_json else {},
+    )

@@ -1,0 +1,79 @@
+"""Counters and histograms in the Prometheus format; names carry their units. One registry per server, none global."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, start_http_server
+
+LATENCY_BUCKETS_S = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """The server's metrics.
+
+    Attributes:
+        handled: calls finished, by service, method and status code.
+        handling: seconds in the handler, by service and method.
+        in_flight: calls in the handler now.
+        stage: seconds by stage of the read and write path (embed, search, commit).
+        memories: memories held in memory now.
+        outcomes: memories written, by outcome.
+    """
+
+    registry: CollectorRegistry
+    handled: Counter
+    handling: Histogram
+    in_flight: Gauge
+    stage: Histogram
+    memories: Gauge
+    outcomes: Counter
+    _children: dict[tuple[Any, ...], Any] = field(default_factory=dict)
+
+    def serve(self, address: str) -> None:
+        """Serve the Prometheus page on `host:port`, from a thread of prometheus_client."""
+        host, _, port = address.rpartition(":")
+        start_http_server(int(port), addr=host.strip("[]") or "127.0.0.1", registry=self.registry)
+
+    def count_call(self, service: str, method: str, code: str, elapsed_s: float) -> None:
+        """Record one finished call."""
+        key = (service, method, code)
+        children = self._children.get(key)
+        if children is None:
+            children = self.handled.labels(*key), self.handling.labels(service, method)
+            self._children[key] = children
+        children[0].inc()
+        children[1].observe(elapsed_s)
+
+
+def create() -> Metrics:
+    """Fresh metrics in a registry of their own."""
+    registry = CollectorRegistry()
+    return Metrics(
+        registry=registry,
+        handled=Counter(
+            "grpc_server_handled",
+            "Calls finished",
+            ("grpc_service", "grpc_method", "grpc_code"),
+            registry=registry,
+        ),
+        handling=Histogram(
+            "grpc_server_handling_seconds",
+            "Seconds in the handler",
+            ("grpc_service", "grpc_method"),
+            buckets=LATENCY_BUCKETS_S,
+            registry=registry,
+        ),
+        in_flight=Gauge("recalld_calls_in_flight", "Calls in the handler now", registry=registry),
+        stage=Histogram(
+            "recalld_stage_seconds",
+            "Seconds by stage",
+            ("stage",),
+            buckets=LATENCY_BUCKETS_S,
+            registry=registry,
+        ),
+        memories=Gauge("recalld_memories", "Memories held in memory", registry=registry),
+        outcomes=Counter("recalld_remembered", "Memories written", ("outcome",), registry=registry),
+    )

@@ -1,0 +1,132 @@
+"""One user's memories in this process: records, slots, identities and the search index, kept in step.
+
+A partition is (tenant, user_id): the unit of isolation. It never reaches another partition, and nothing here writes
+to disk. Records and books change on the event loop only; the index has its own rules for concurrent readers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from recalld.index.partition import PartitionIndex
+from recalld.storage.errors import MemoryNotFound
+from recalld.storage.record import Kind, MemoryRecord, Status
+
+CURRENT = frozenset({Status.ACTIVE, Status.CONFLICTED})
+TOPIC_KINDS = frozenset({Kind.EVENT, Kind.DOCUMENT})
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """Where a keyed memory competes: within one partition, namespace and agent."""
+
+    namespace: str
+    agent_id: str
+    key: str
+
+
+def slot_of(record: MemoryRecord) -> Slot | None:
+    """The slot of a record; None without a key, and for topics, whose entries add up."""
+    if not record.key or record.kind in TOPIC_KINDS:
+        return None
+    return Slot(record.scope.namespace, record.scope.agent_id, record.key)
+
+
+def identity_of(record: MemoryRecord) -> tuple[object, ...]:
+    """What makes two memories the same thing said twice.
+
+    Events and documents are occurrences: the same words at another time, or from another place, are another one.
+    """
+    occurrence: tuple[object, ...] = ()
+    if record.kind in TOPIC_KINDS:
+        occurrence = (record.event_time_us, record.source, record.metadata_json)
+    where = record.scope
+    return (
+        record.content_hash,
+        record.kind,
+        record.key,
+        record.value_json,
+        where.namespace,
+        where.agent_id,
+        record.visibility,
+        *occurrence,
+    )
+
+
+class Partition:
+    """Records of one user by label, and the books over them."""
+
+    def __init__(self, tenant: str, user_id: str, index: PartitionIndex) -> None:
+        """Start empty."""
+        self.tenant = tenant
+        self.user_id = user_id
+        self.index = index
+        self.lock = asyncio.Lock()
+        self.records: dict[int, MemoryRecord] = {}
+        self._labels: dict[str, int] = {}
+        self._slots: dict[Slot, list[int]] = {}
+        self._identities: dict[tuple[object, ...], int] = {}
+
+    def __len__(self) -> int:
+        """Memories of any status."""
+        return len(self.records)
+
+    def get(self, memory_id: str) -> MemoryRecord:
+        """A record by its public id.
+
+        Raises:
+            MemoryNotFound: there is none here; whether it exists elsewhere is never told.
+        """
+        label = self._labels.get(memory_id)
+        if label is None:
+            raise MemoryNotFound("no such memory of this user")
+        return self.records[label]
+
+    def label_of(self, memory_id: str) -> int | None:
+        """Label of a public id, or None."""
+        return self._labels.get(memory_id)
+
+    def in_slot(self, slot: Slot) -> list[MemoryRecord]:
+        """Current records of a slot, oldest label first."""
+        return [self.records[label] for label in self._slots.get(slot, ())]
+
+    def same_as(self, record: MemoryRecord) -> MemoryRecord | None:
+        """The current record that says the same thing, or None."""
+        label = self._identities.get(identity_of(record))
+        return None if label is None else self.records[label]
+
+    def current(self) -> Iterator[MemoryRecord]:
+        """Records that hold now, in label order."""
+        return (record for record in self.records.values() if record.status in CURRENT)
+
+    def matching(self, test: Callable[[MemoryRecord], bool]) -> list[MemoryRecord]:
+        """Records of any status that pass a test, in label order."""
+        return [record for record in self.records.values() if test(record)]
+
+    def put(self, records: Iterable[MemoryRecord]) -> None:
+        """Take new or changed records into the books; the index is the caller's matter."""
+        for record in records:
+            old = self.records.get(record.label)
+            if old is not None:
+                self._forget_books(old)
+            self.records[record.label] = record
+            self._labels[record.id] = record.label
+            if record.status in CURRENT:
+                slot = slot_of(record)
+                if slot is not None:
+                    self._slots.setdefault(slot, []).append(record.label)
+                self._identities[identity_of(record)] = record.label
+
+    def _forget_books(self, record: MemoryRecord) -> None:
+        """Take a record's present entries out of the books."""
+        slot = slot_of(record)
+        labels = self._slots.get(slot) if slot is not None else None
+        if slot is not None and labels is not None and record.label in labels:
+            labels.remove(record.label)
+            if not labels:
+                del self._slots[slot]
+        identity = identity_of(record)
+        if self._identities.get(identity) == record.label:
+            del self._identities[identity]

@@ -1,0 +1,37 @@
+"""The partitions that this process holds, by (tenant, user_id). A look-up never creates one by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from recalld.index.partition import PartitionIndex
+from recalld.server.partition import Partition
+
+
+class Partitions:
+    """All partitions in memory."""
+
+    def __init__(self, make_index: Callable[[], PartitionIndex]) -> None:
+        """Keep how to make an empty index."""
+        self._make_index = make_index
+        self._table: dict[tuple[str, str], Partition] = {}
+
+    def find(self, tenant: str, user_id: str) -> Partition | None:
+        """The partition of a user, or None when nothing was ever stored for it."""
+        return self._table.get((tenant, user_id))
+
+    def open(self, tenant: str, user_id: str) -> Partition:
+        """The partition of a user, made empty when there is none: for writers only."""
+        partition = self._table.get((tenant, user_id))
+        if partition is None:
+            partition = Partition(tenant, user_id, self._make_index())
+            self._table[(tenant, user_id)] = partition
+        return partition
+
+    def of_tenant(self, tenant: str) -> Iterator[Partition]:
+        """Partitions of one tenant that hold something."""
+        return (part for (owner, _), part in self._table.items() if owner == tenant and len(part))
+
+    def memory_count(self) -> int:
+        """Memories of any status in all partitions."""
+        return sum(len(partition) for partition in self._table.values())

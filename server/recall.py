@@ -1,0 +1,334 @@
+"""Recall: check -> embed -> search the partitions -> fetch the winners -> cut -> answer. It touches no database.
+
+The partitions are chosen from the credential and the scope before any channel runs, and every record is checked
+against them again before it goes out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+from google.protobuf.duration_pb2 import Duration
+from numpy.typing import NDArray
+
+from recalld.index.batching import BatchingEmbedder
+from recalld.index.conditions import Filter, NumberIn
+from recalld.index.errors import EmbedQueueFull
+from recalld.index.plan import QueryPlan, Ranking
+from recalld.scoring.params import Fusion
+from recalld.server import access, ask, filters, hits, validate
+from recalld.server.ask import CURRENT, Ask, Defaults
+from recalld.server.call import Call
+from recalld.server.config import RankingSection
+from recalld.server.errors import InvalidRequest, RevisionNotReached
+from recalld.server.hits import RankedHit, make_hit
+from recalld.server.indexing import embedded_text
+from recalld.server.language import detect_language
+from recalld.server.limits import BATCH_RECALL_COUNT_MAX, K_DEFAULT, RESPONSE_BYTES_MAX
+from recalld.server.metrics import Metrics
+from recalld.server.partition import Partition
+from recalld.server.partitions import Partitions
+from recalld.server.writer import Writer
+from recalld.storage.errors import MemoryNotFound
+from recalld.v1 import recall_service_pb2 as pb
+
+Vectors = NDArray[np.float32]
+
+INLINE_ROW_COUNT_MAX = 2_000
+"""Partitions up to this size are searched on the event loop: the search costs less than a hop to a thread."""
+CONTEXT_TURN_COUNT = 2
+CONTEXT_WEIGHT = 0.5
+EMBED_RESERVE_S = 0.005
+"""Time kept back from the deadline for search and answer when the embedder is slow."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What the channels are asked: the request itself first, then what the recent turns add."""
+
+    vectors: Vectors | None
+    texts: tuple[str, ...]
+    excluded: frozenset[int] = frozenset()
+    degraded: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The outcome of a recall.
+
+    Attributes:
+        response: complete but for its hits.
+        hits: best first.
+        everything: every current memory of the own partition, ranked, when there are few; else empty.
+        language: of the request.
+        now_us: clock of the recall.
+    """
+
+    response: pb.RecallResponse
+    hits: list[RankedHit]
+    everything: list[RankedHit]
+    language: str
+    now_us: int
+
+
+@dataclass(frozen=True)
+class Recall:
+    """Handler of Recall, and what BuildContext and BatchRecall build on."""
+
+    partitions: Partitions
+    writer: Writer
+    embedder: BatchingEmbedder
+    metrics: Metrics
+    pool: ThreadPoolExecutor
+    ranking: RankingSection
+    defaults: Defaults = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Turn the configuration into the ranking's own terms."""
+        fusion = Fusion.RRF if self.ranking.fusion == "rrf" else Fusion.WEIGHTED
+        object.__setattr__(self, "defaults", Defaults(self.ranking.min_score, fusion))
+
+    async def __call__(self, request: pb.RecallRequest, call: Call) -> pb.RecallResponse:
+        """Recall."""
+        return await self.answer(request, call, "")
+
+    async def answer(self, request: pb.RecallRequest, call: Call, where: str) -> pb.RecallResponse:
+        """Recall, for a request that stands at the path `where` of a message."""
+        found = await self.find(request, call, k_default=K_DEFAULT, field=where)
+        response = found.response
+        size = 0
+        for hit in found.hits:
+            message = hits.wire_hit(hit, found.now_us, with_parts=request.explain)
+            size += message.ByteSize() + 8
+            if size > RESPONSE_BYTES_MAX:
+                response.degraded.append("response_size")
+                break
+            response.hits.append(message)
+        return response
+
+    async def find(
+        self,
+        request: pb.RecallRequest,
+        call: Call,
+        *,
+        k_default: int,
+        field: str,
+        whole_max: int = 0,
+    ) -> Found:
+        """Everything but the encoding of the hits.
+
+        Args:
+            request: the request.
+            call: the call.
+            k_default: hits when the request does not say.
+            field: path of the request in its message, for errors.
+            whole_max: rank every current memory too when the own partition has at most so many.
+        """
+        started_s = call.clock.monotonic_s()
+        asked = ask.decode(request, call, field, k_default, self.defaults)
+        held = self.writer.published(call.tenant)
+        if request.min_revision > held:
+            raise RevisionNotReached(
+                f"revision {request.min_revision} is asked for, this server holds {held}"
+            )
+        chosen = [
+            part
+            for user in asked.users
+            if (part := self.partitions.find(call.tenant, user)) is not None
+        ]
+        compiled = [self._filter(request, asked, part, field) for part in chosen]
+        query = await self._query(request, asked, chosen, call, field)
+        embedded_s = call.clock.monotonic_s()
+        call.check_deadline()
+        rankings = [
+            await self._search(part, self._plan(asked, condition, query))
+            for part, condition in zip(chosen, compiled, strict=True)
+        ]
+        ranked = self._collect(asked, chosen, rankings, call)[: asked.k]
+        everything = []
+        if whole_max > 0 and chosen and len(chosen) == 1 and len(chosen[0].index) <= whole_max * 2:
+            plan = self._plan(asked, compiled[0], query, k=whole_max + 1, min_score=0.0)
+            everything = self._collect(asked, chosen, [await self._search(chosen[0], plan)], call)
+        response = self._response(asked, chosen, rankings, ranked, query, held)
+        _spend(response.timings, call, started_s, embedded_s)
+        return Found(response, ranked, everything, detect_language(asked.text), asked.view.now_us)
+
+    def _filter(self, request: pb.RecallRequest, asked: Ask, part: Partition, field: str) -> Filter:
+        """The request's filter and kinds, for one partition."""
+        path = f"{field}.filter" if field else "filter"
+        compiled = filters.decode(request.filter, path, part.label_of)
+        if asked.kinds:
+            compiled = Filter(
+                (*compiled.must, NumberIn("kind", asked.kinds)), compiled.should, compiled.must_not
+            )
+        return compiled
+
+    async def _query(
+        self, request: pb.RecallRequest, asked: Ask, chosen: list[Partition], call: Call, field: str
+    ) -> Query:
+        """Vectors and texts of the request; without a vector in time, the words alone."""
+        which = request.WhichOneof("query")
+        path = f"{field}.{which}" if field else str(which)
+        if which == "vector":
+            return Query(validate.vector(request.vector, path, self.embedder.dim)[np.newaxis], ())
+        if which == "memory_id":
+            validate.name(request.memory_id, path, required=True)
+            return self._like(request.memory_id, asked, chosen, call)
+        if which is None or not chosen:
+            return Query(None, ())
+        texts = (asked.text, *asked.turns[-CONTEXT_TURN_COUNT:])
+        try:
+            pending = self.embedder.submit(texts, is_query=True)
+            if pending.done():
+                return Query(pending.result(), texts)
+            wait_s = call.remaining_s() - EMBED_RESERVE_S
+            waiting = asyncio.wrap_future(pending)
+            vectors = await asyncio.wait_for(
+                waiting, None if wait_s == float("inf") else max(0.0, wait_s)
+            )
+        except TimeoutError:
+            return Query(None, texts, degraded=("embedder_deadline",))
+        except EmbedQueueFull:
+            return Query(None, texts, degraded=("embedder_overloaded",))
+        return Query(vectors, texts)
+
+    def _like(self, memory_id: str, asked: Ask, chosen: list[Partition], call: Call) -> Query:
+        """The vector and words of a memory of the own partition."""
+        own = next((part for part in chosen if part.user_id == asked.scope.user_id), None)
+        if own is None:
+            raise MemoryNotFound("no such memory of this user")
+        record = access.require(own.get(memory_id), asked.scope, call)
+        vectors = own.index.vectors_of([record.label])
+        return Query(vectors, (embedded_text(record),), frozenset({record.label}))
+
+    def _plan(
+        self,
+        asked: Ask,
+        condition: Filter,
+        query: Query,
+        *,
+        k: int = 0,
+        min_score: float | None = None,
+    ) -> QueryPlan:
+        """One partition's search."""
+        extra = max(0, len(query.texts) - 1)
+        vector_count = 0 if query.vectors is None else len(query.vectors)
+        return QueryPlan(
+            view=asked.view,
+            filter=condition,
+            vectors=query.vectors,
+            vector_weights=(1.0, *[CONTEXT_WEIGHT] * (vector_count - 1)),
+            texts=query.texts,
+            text_weights=(1.0, *[CONTEXT_WEIGHT] * extra),
+            k=k or asked.k,
+            fusion=asked.fusion,
+            min_score=asked.min_score if min_score is None else min_score,
+            weights=asked.weights,
+            exclude_labels=query.excluded,
+        )
+
+    async def _search(self, part: Partition, plan: QueryPlan) -> Ranking:
+        """Search, on the loop when it is short, else on the pool."""
+        if len(part.index) <= INLINE_ROW_COUNT_MAX:
+            return part.index.search(plan)
+        return await asyncio.get_running_loop().run_in_executor(
+            self.pool, partial(part.index.search, plan)
+        )
+
+    def _collect(
+        self, asked: Ask, chosen: list[Partition], rankings: list[Ranking], call: Call
+    ) -> list[RankedHit]:
+        """Hits of all partitions in one order: score, then newer, then stored later."""
+        collected: list[RankedHit] = []
+        for part, ranking in zip(chosen, rankings, strict=True):
+            for place, label in enumerate(ranking.labels.tolist()):
+                record = part.records.get(label)
+                where = asked.scope
+                if (
+                    record is None
+                    or record.scope.user_id != part.user_id
+                    or record.scope.tenant != where.tenant
+                ):
+                    continue
+                if (
+                    asked.view.statuses <= CURRENT
+                    and not asked.view.as_of_us
+                    and record.status not in CURRENT
+                ):
+                    # Replaced between the search and now.
+                    if not asked.view.known_at_us:
+                        continue
+                collected.append(make_hit(ranking, place, record))
+        if len(chosen) > 1:
+            collected.sort(
+                key=lambda hit: (-hit.score, -hit.record.create_time_us, -hit.record.label)
+            )
+        return collected
+
+    def _response(
+        self,
+        asked: Ask,
+        chosen: list[Partition],
+        rankings: list[Ranking],
+        ranked: list[RankedHit],
+        query: Query,
+        held: int,
+    ) -> pb.RecallResponse:
+        """Everything of the answer but the hits."""
+        response = pb.RecallResponse(
+            recall_id=uuid.uuid4().hex,
+            abstained=not ranked,
+            conflicts=hits.conflicts(ranked),
+            revision=held,
+            degraded=(*asked.degraded, *query.degraded),
+            excluded=hits.excluded(rankings, asked.k, len(ranked)),
+        )
+        if not ranked:
+            if not any(len(part) for part in chosen):
+                response.abstain_reason = pb.AbstainReason.ABSTAIN_REASON_NO_MEMORIES
+            elif not any(ranking.matched for ranking in rankings):
+                response.abstain_reason = pb.AbstainReason.ABSTAIN_REASON_NO_MATCH
+            else:
+                response.abstain_reason = pb.AbstainReason.ABSTAIN_REASON_BELOW_CUT
+        return response
+
+
+@dataclass(frozen=True)
+class BatchRecall:
+    """Handler of BatchRecall."""
+
+    recall: Recall
+
+    async def __call__(self, request: pb.BatchRecallRequest, call: Call) -> pb.BatchRecallResponse:
+        """Up to 32 recalls; one bad request fails all of them."""
+        validate.count(request.requests, "requests", 1, BATCH_RECALL_COUNT_MAX)
+        answers = await asyncio.gather(
+            *(
+                self.recall.answer(item, call, f"requests[{i}]")
+                for i, item in enumerate(request.requests)
+            )
+        )
+        response = pb.BatchRecallResponse(responses=answers)
+        if response.ByteSize() > RESPONSE_BYTES_MAX:
+            raise InvalidRequest(
+                "requests", f"the answers have more than {RESPONSE_BYTES_MAX} bytes; ask for fewer"
+            )
+        return response
+
+
+def _spend(timings: pb.Timings, call: Call, started_s: float, embedded_s: float) -> None:
+    """Fill in the time spent."""
+    ended_s = call.clock.monotonic_s()
+    for target, elapsed_s in (
+        (timings.total, ended_s - started_s),
+        (timings.embed, embedded_s - started_s),
+        (timings.search, ended_s - embedded_s),
+    ):
+        target.CopyFrom(
+            Duration(nanos=int(elapsed_s * 1e9) % 1_000_000_000, seconds=int(elapsed_s))
+        )

@@ -1,0 +1,107 @@
+"""Start-up: durable rows back into partitions and indexes, and the hot path warmed, before the server says ready.
+
+Rows whose vectors come from another model are embedded anew and written back; two models are never mixed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from recalld.index.batching import BatchingEmbedder
+from recalld.scoring.warm import warm
+from recalld.server.indexing import embedded_text, index_row
+from recalld.server.partitions import Partitions
+from recalld.storage.store import Store, StoredMemory, WriteBatch
+
+CHUNK_ROW_COUNT = 4096
+REEMBED_ROW_COUNT = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Reloaded:
+    """What start-up brought back."""
+
+    memory_count: int
+    partition_count: int
+    reembedded_count: int
+
+
+def _chunks(rows: Iterator[StoredMemory], size: int) -> Iterator[list[StoredMemory]]:
+    """Rows in lists of at most `size`."""
+    while chunk := list(islice(rows, size)):
+        yield chunk
+
+
+def reload(store: Store, partitions: Partitions, embedder: BatchingEmbedder, log: Any) -> Reloaded:
+    """Load everything; native and slow, so it runs off the event loop.
+
+    Raises:
+        Corrupt: stored data cannot be read.
+    """
+    total = reembedded = 0
+    touched: set[tuple[str, str]] = set()
+    stale: list[StoredMemory] = []
+    for chunk in _chunks(store.load(), CHUNK_ROW_COUNT):
+        usable = [
+            row
+            for row in chunk
+            if row.vector is not None and row.fingerprint == embedder.fingerprint
+        ]
+        stale += [
+            row for row in chunk if row.vector is None or row.fingerprint != embedder.fingerprint
+        ]
+        touched |= _admit(usable, partitions)
+        total += len(chunk)
+        log.info("loading", memories=total)
+    if stale:
+        log.warning(
+            "embedding anew", memories=len(stale), reason="stored vectors come from another model"
+        )
+    for chunk in _chunks(iter(stale), REEMBED_ROW_COUNT):
+        vectors = embedder.embed([embedded_text(row.record) for row in chunk], is_query=False)
+        fresh = [
+            StoredMemory(row.record, np.ascontiguousarray(vector), embedder.fingerprint)
+            for row, vector in zip(chunk, vectors, strict=True)
+        ]
+        touched |= _admit(_written_back(store, fresh), partitions)
+        reembedded += len(chunk)
+        log.info("embedding anew", done=reembedded, of=len(stale))
+    warm()
+    embedder.embed(["warm-up"], is_query=True)
+    return Reloaded(total, len(touched), reembedded)
+
+
+def _admit(rows: Iterable[StoredMemory], partitions: Partitions) -> set[tuple[str, str]]:
+    """Put rows into their partitions; returns which these are."""
+    groups: dict[tuple[str, str], list[StoredMemory]] = {}
+    for row in rows:
+        where = row.record.scope
+        groups.setdefault((where.tenant, where.user_id), []).append(row)
+    for (tenant, user_id), group in groups.items():
+        partition = partitions.open(tenant, user_id)
+        partition.put(row.record for row in group)
+        vectors = np.stack([row.vector for row in group if row.vector is not None])
+        partition.index.add([index_row(row.record) for row in group], vectors)
+    return set(groups)
+
+
+def _written_back(store: Store, rows: list[StoredMemory]) -> list[StoredMemory]:
+    """Rows with fresh vectors, durable, under a new revision of their tenants."""
+    by_tenant: dict[str, list[StoredMemory]] = {}
+    for row in rows:
+        by_tenant.setdefault(row.record.scope.tenant, []).append(row)
+    written: list[StoredMemory] = []
+    for tenant, group in by_tenant.items():
+        revision = store.revisions().get(tenant, 0) + 1
+        changed = [
+            StoredMemory(replace(row.record, revision=revision), row.vector, row.fingerprint)
+            for row in group
+        ]
+        store.write(WriteBatch(tenant, revision, tuple(changed)))
+        written += changed
+    return written

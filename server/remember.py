@@ -1,0 +1,93 @@
+"""Remember: validate -> embed -> place -> commit -> publish -> answer."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+import numpy as np
+
+from recalld.index.batching import BatchingEmbedder
+from recalld.server import codec, validate
+from recalld.server.call import Call
+from recalld.server.change import Change
+from recalld.server.codec import Draft
+from recalld.server.indexing import embedded_text
+from recalld.server.limits import BATCH_COUNT_MAX, REQUEST_ID_BYTES_MAX
+from recalld.server.metrics import Metrics
+from recalld.server.partitions import Partitions
+from recalld.server.slots import Outcome, place
+from recalld.server.writer import Writer
+from recalld.storage.store import StoredRequest
+from recalld.v1 import memory_service_pb2 as pb
+
+METHOD = "recalld.v1.MemoryService/Remember"
+
+
+@dataclass(frozen=True)
+class Remember:
+    """Handler of Remember."""
+
+    partitions: Partitions
+    writer: Writer
+    embedder: BatchingEmbedder
+    metrics: Metrics
+
+    async def __call__(self, request: pb.RememberRequest, call: Call) -> pb.RememberResponse:
+        """Store up to 256 memories of one scope, all or nothing."""
+        scope = codec.scope(request.scope, call.tenant)
+        validate.name(request.request_id, "request_id", bytes_max=REQUEST_ID_BYTES_MAX)
+        validate.count(request.memories, "memories", 1, BATCH_COUNT_MAX)
+        drafts = [
+            codec.draft(
+                item, scope, call, f"memories[{i}]", self.embedder.dim, self.embedder.fingerprint
+            )
+            for i, item in enumerate(request.memories)
+        ]
+
+        async def run(row: StoredRequest | None) -> pb.RememberResponse:
+            """The work behind the idempotency check."""
+            embedded = await self._embed(drafts, call)
+            call.check_deadline()
+            partition = self.partitions.open(scope.tenant, scope.user_id)
+            return await self.writer.write(
+                call, partition, lambda change: self._plan(change, embedded), row
+            )
+
+        return await self.writer.once(call, METHOD, request, pb.RememberResponse, run)
+
+    async def _embed(self, drafts: list[Draft], call: Call) -> list[Draft]:
+        """Drafts that all have a vector."""
+        texts = [embedded_text(draft.record) for draft in drafts if draft.vector is None]
+        if not texts:
+            return drafts
+        started_s = call.clock.monotonic_s()
+        vectors = iter(await asyncio.wrap_future(self.embedder.submit(texts, is_query=False)))
+        self.metrics.stage.labels("embed_write").observe(call.clock.monotonic_s() - started_s)
+        return [
+            draft
+            if draft.vector is not None
+            else Draft(draft.record, np.ascontiguousarray(next(vectors)))
+            for draft in drafts
+        ]
+
+    def _plan(self, change: Change, drafts: list[Draft]) -> pb.RememberResponse:
+        """Place every memory in turn; later ones see earlier ones."""
+        placements = []
+        for draft in drafts:
+            assert draft.vector is not None
+            placements.append(place(change, draft.record, draft.vector))
+        response = pb.RememberResponse()
+        for placement in placements:
+            record = change.rows.get(placement.record.label, placement.record)
+            response.results.add(
+                id=record.id,
+                outcome=placement.outcome,
+                superseded_ids=placement.superseded_ids,
+                conflicting_ids=placement.conflicting_ids,
+                etag=codec.etag(record),
+            )
+            self.metrics.outcomes.labels(
+                Outcome.Name(placement.outcome).removeprefix("REMEMBER_OUTCOME_")
+            ).inc()
+        return response

@@ -1,0 +1,152 @@
+"""Which handler answers which method. Handlers are looked up when a call comes in: the port is bound before they exist."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import grpc
+from google.protobuf.descriptor import ServiceDescriptor
+from google.protobuf.message import Message
+
+from recalld.index.batching import BatchingEmbedder
+from recalld.server.call import Call
+from recalld.server.config import Config
+from recalld.server.context import BuildContext
+from recalld.server.dispatch import Dispatcher
+from recalld.server.facts import Facts
+from recalld.server.forget import Forget
+from recalld.server.metrics import Metrics
+from recalld.server.partitions import Partitions
+from recalld.server.reading import Reading
+from recalld.server.recall import BatchRecall, Recall
+from recalld.server.remember import Remember
+from recalld.server.update import UpdateMemory
+from recalld.server.writer import Writer
+from recalld.storage.store import Store
+from recalld.v1 import (
+    admin_service_pb2,
+    memory_service_pb2,
+    recall_service_pb2,
+    session_service_pb2,
+)
+
+SERVICES: tuple[tuple[ServiceDescriptor, tuple[str, ...]], ...] = (
+    (
+        memory_service_pb2.DESCRIPTOR.services_by_name["MemoryService"],
+        (
+            "Remember",
+            "GetMemory",
+            "ListMemories",
+            "ListKeys",
+            "UpdateMemory",
+            "Forget",
+            "ExportMemories",
+        ),
+    ),
+    (
+        recall_service_pb2.DESCRIPTOR.services_by_name["RecallService"],
+        ("Recall", "BatchRecall", "BuildContext"),
+    ),
+    (session_service_pb2.DESCRIPTOR.services_by_name["SessionService"], ()),
+    (admin_service_pb2.DESCRIPTOR.services_by_name["AdminService"], ("GetServerInfo", "GetStats")),
+)
+"""Every service of the contract, and the methods of it that work; the others answer UNIMPLEMENTED."""
+
+SERVICE_NAMES = tuple(descriptor.full_name for descriptor, _ in SERVICES)
+CAPABILITIES = tuple(
+    f"{descriptor.name}/{name}" for descriptor, names in SERVICES for name in names
+)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What handlers are made of."""
+
+    config: Config
+    partitions: Partitions
+    writer: Writer
+    store: Store
+    embedder: BatchingEmbedder
+    embedder_name: str
+    metrics: Metrics
+    pool: ThreadPoolExecutor
+    start_time_us: int
+    started_s: float
+
+
+class Table:
+    """Handlers by method name; empty until everything is loaded."""
+
+    def __init__(self) -> None:
+        """Start empty: the gate keeps calls out meanwhile."""
+        self._handlers: dict[str, Any] = {}
+
+    def fill(self, parts: Parts) -> None:
+        """Make every handler."""
+        recall = Recall(
+            partitions=parts.partitions,
+            writer=parts.writer,
+            embedder=parts.embedder,
+            metrics=parts.metrics,
+            pool=parts.pool,
+            ranking=parts.config.ranking,
+        )
+        reading = Reading(parts.partitions, parts.embedder.fingerprint)
+        facts = Facts(
+            partitions=parts.partitions,
+            writer=parts.writer,
+            store=parts.store,
+            embedder=parts.embedder,
+            embedder_name=parts.embedder_name,
+            capabilities=CAPABILITIES,
+            test_clock=parts.config.server.test_clock,
+            start_time_us=parts.start_time_us,
+            started_s=parts.started_s,
+        )
+        self._handlers.update(
+            {
+                "Remember": Remember(parts.partitions, parts.writer, parts.embedder, parts.metrics),
+                "GetMemory": reading.get,
+                "ListMemories": reading.list,
+                "ListKeys": reading.keys,
+                "UpdateMemory": UpdateMemory(parts.partitions, parts.writer, parts.embedder),
+                "Forget": Forget(parts.partitions, parts.writer),
+                "ExportMemories": reading.export,
+                "Recall": recall,
+                "BatchRecall": BatchRecall(recall),
+                "BuildContext": BuildContext(recall, parts.embedder.count_tokens),
+                "GetServerInfo": facts.info,
+                "GetStats": facts.stats,
+            }
+        )
+
+    def handlers(self, dispatcher: Dispatcher) -> Iterator[grpc.GenericRpcHandler]:
+        """GRPC handlers of every service of the contract."""
+        for descriptor, names in SERVICES:
+            streams = {method.name for method in descriptor.methods if method.server_streaming}
+            late = {
+                name: self._late_stream(name) if name in streams else self._late(name)
+                for name in names
+            }
+            yield dispatcher.service(descriptor, late)
+
+    def _late(self, name: str) -> Any:
+        """A unary handler that is looked up at the call."""
+
+        async def answer(request: Any, call: Call) -> Message:
+            response: Message = await self._handlers[name](request, call)
+            return response
+
+        return answer
+
+    def _late_stream(self, name: str) -> Any:
+        """A streaming handler that is looked up at the call."""
+
+        def answer(request: Any, call: Call) -> AsyncIterator[Message]:
+            stream: AsyncIterator[Message] = self._handlers[name](request, call)
+            return stream
+
+        return answer

@@ -1,0 +1,156 @@
+"""What happens when a new value meets the current ones of its slot: precedence, supersession, bounded sets.
+
+Precedence is by time of the event, except that an agent's inference never overrules what the user said.
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recalld.server.change import Change
+from recalld.server.limits import SET_SIZE_DEFAULT
+from recalld.server.partition import Slot, slot_of
+from recalld.storage.record import Importance, KeyCardinality, MemoryRecord, StatedBy, Status
+from recalld.v1 import memory_service_pb2
+
+Outcome = memory_service_pb2.RememberOutcome
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """What became of one memory.
+
+    Attributes:
+        record: the row that now stands for it.
+        outcome: number of RememberOutcome.
+        superseded_ids, conflicting_ids: other memories concerned.
+    """
+
+    record: MemoryRecord
+    outcome: int
+    superseded_ids: tuple[str, ...] = field(default=())
+    conflicting_ids: tuple[str, ...] = field(default=())
+
+
+def place(change: Change, record: MemoryRecord, vector: NDArray[np.float32]) -> Placement:
+    """Plan the storing of one memory."""
+    same = change.same_as(record)
+    if same is not None:
+        return Placement(_refresh(change, same, record), Outcome.REMEMBER_OUTCOME_REFRESHED)
+    if 0 != record.expire_time_us <= change.now_us:
+        return Placement(change.add(record, vector), Outcome.REMEMBER_OUTCOME_EXPIRED_ON_ARRIVAL)
+    slot = slot_of(record)
+    if slot is None:
+        return Placement(change.add(record, vector), Outcome.REMEMBER_OUTCOME_CREATED)
+    if record.key_cardinality == KeyCardinality.MANY:
+        return _join_set(change, slot, record, vector)
+    return _take_slot(change, slot, record, vector)
+
+
+def _refresh(change: Change, same: MemoryRecord, record: MemoryRecord) -> MemoryRecord:
+    """The same thing was said again: one row, confirmed; the stronger importance, confidence and speaker stay."""
+    said_by_user = StatedBy.USER in (same.stated_by, record.stated_by)
+    return change.edit(
+        same,
+        confirm_time_us=max(same.confirm_time_us, record.event_time_us),
+        importance=max(same.importance, record.importance),
+        confidence=max(same.confidence, record.confidence),
+        stated_by=StatedBy.USER if said_by_user else same.stated_by,
+        metadata_json=record.metadata_json or same.metadata_json,
+        relevant_when=record.relevant_when or same.relevant_when,
+        expire_time_us=record.expire_time_us,
+    )
+
+
+def _is_guess_against_word(claim: MemoryRecord, other: MemoryRecord) -> bool:
+    """Whether `claim` is an agent's inference and `other` what the user said."""
+    return claim.stated_by == StatedBy.AGENT and other.stated_by == StatedBy.USER
+
+
+def _take_slot(
+    change: Change, slot: Slot, record: MemoryRecord, vector: NDArray[np.float32]
+) -> Placement:
+    """One value a slot: the later event wins, whatever the order of arrival."""
+    rivals = change.in_slot(slot)
+    stronger = [rival for rival in rivals if _is_guess_against_word(record, rival)]
+    if stronger:
+        return _conflict(change, record, vector, stronger)
+    later = [
+        rival
+        for rival in rivals
+        if rival.event_time_us > record.event_time_us and not _is_guess_against_word(rival, record)
+    ]
+    if later:
+        heir = min(later, key=lambda rival: rival.event_time_us)
+        made = change.add(
+            replace(
+                record,
+                status=Status.SUPERSEDED,
+                superseded_by=heir.id,
+                valid_to_us=_end(record, heir.valid_from_us or heir.event_time_us),
+            ),
+            vector,
+        )
+        return Placement(made, Outcome.REMEMBER_OUTCOME_EXPIRED_ON_ARRIVAL)
+    made = change.add(record, vector)
+    for rival in rivals:
+        change.edit(
+            rival,
+            status=Status.SUPERSEDED,
+            superseded_by=made.id,
+            conflict_group="",
+            valid_to_us=_end(rival, made.valid_from_us or made.event_time_us),
+        )
+    if not rivals:
+        return Placement(made, Outcome.REMEMBER_OUTCOME_CREATED)
+    return Placement(
+        made,
+        Outcome.REMEMBER_OUTCOME_SUPERSEDED_PREVIOUS,
+        superseded_ids=tuple(rival.id for rival in rivals),
+    )
+
+
+def _end(record: MemoryRecord, other_start_us: int) -> int:
+    """End of a value's truth: where its successor starts, unless it said an earlier end itself."""
+    if record.valid_to_us and record.valid_to_us <= other_start_us:
+        return record.valid_to_us
+    return other_start_us
+
+
+def _conflict(
+    change: Change, record: MemoryRecord, vector: NDArray[np.float32], rivals: list[MemoryRecord]
+) -> Placement:
+    """A weaker claim against a strong one: kept and marked, the strong one stays current."""
+    group = (
+        next((rival.conflict_group for rival in rivals if rival.conflict_group), "")
+        or uuid.uuid4().hex
+    )
+    made = change.add(replace(record, status=Status.CONFLICTED, conflict_group=group), vector)
+    for rival in rivals:
+        if rival.conflict_group != group:
+            change.edit(rival, conflict_group=group)
+    return Placement(
+        made, Outcome.REMEMBER_OUTCOME_CONFLICT, conflicting_ids=tuple(rival.id for rival in rivals)
+    )
+
+
+def _weakness(record: MemoryRecord) -> tuple[float, ...]:
+    """Order in which members of a full set are archived: least important, least sure, oldest first."""
+    last_us = max(record.event_time_us, record.confirm_time_us, record.last_used_time_us)
+    return (record.importance, record.confidence, last_us, record.label)
+
+
+def _join_set(
+    change: Change, slot: Slot, record: MemoryRecord, vector: NDArray[np.float32]
+) -> Placement:
+    """A set of values: they add up; over the bound the weakest one is archived, never lost."""
+    made = change.add(record, vector)
+    members = change.in_slot(slot)
+    free = [member for member in members if member.importance != Importance.PINNED]
+    for member in sorted(free, key=_weakness)[: max(0, len(members) - SET_SIZE_DEFAULT)]:
+        change.edit(member, status=Status.ARCHIVED)
+    return Placement(change.rows[made.label], Outcome.REMEMBER_OUTCOME_CREATED)

@@ -1,0 +1,153 @@
+"""UpdateMemory: the named fields change, and with the text its keyword postings and its vector."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+
+import numpy as np
+from google.protobuf.field_mask_pb2 import FieldMask
+from numpy.typing import NDArray
+
+from recalld.index.batching import BatchingEmbedder
+from recalld.server import access, codec, validate
+from recalld.server.call import Call
+from recalld.server.change import Change
+from recalld.server.errors import EtagMismatch, InvalidRequest
+from recalld.server.indexing import embedded_text
+from recalld.server.limits import REQUEST_ID_BYTES_MAX
+from recalld.server.partitions import Partitions
+from recalld.server.writer import Writer
+from recalld.storage.errors import MemoryNotFound
+from recalld.storage.record import MemoryRecord, Scope
+from recalld.storage.store import StoredRequest
+from recalld.v1 import memory_service_pb2 as pb
+from recalld.v1 import types_pb2
+
+METHOD = "recalld.v1.MemoryService/UpdateMemory"
+
+FIELDS: dict[str, tuple[str, ...]] = {
+    "kind": ("kind",),
+    "key": ("key", "key_cardinality"),
+    "content": ("content", "content_hash", "language"),
+    "value": ("value_json",),
+    "relevant_when": ("relevant_when",),
+    "importance": ("importance",),
+    "confidence": ("confidence",),
+    "stated_by": ("stated_by",),
+    "source": ("source",),
+    "visibility": ("visibility",),
+    "event_time": ("event_time_us",),
+    "valid_from": ("valid_from_us",),
+    "valid_to": ("valid_to_us",),
+    "expire_time": ("expire_time_us",),
+    "language": ("language",),
+    "metadata": ("metadata_json",),
+}
+"""Field of the wire message -> fields of the record that it sets."""
+
+
+def changed_paths(mask: FieldMask, memory: types_pb2.Memory) -> list[str]:
+    """The fields to change.
+
+    Raises:
+        InvalidRequest: an unknown or output-only field, or none at all.
+    """
+    paths = list(mask.paths) or [
+        field.name for field, _ in memory.ListFields() if field.name in FIELDS
+    ]
+    for path in paths:
+        if path not in FIELDS:
+            raise InvalidRequest(
+                "update_mask", f"{path!r} cannot be changed; one of {', '.join(FIELDS)} can"
+            )
+    if not paths:
+        raise InvalidRequest("update_mask", "names no field, and memory sets none")
+    return paths
+
+
+def merge(
+    record: MemoryRecord, memory: types_pb2.Memory, paths: list[str], call: Call
+) -> MemoryRecord:
+    """The record with the named fields taken from the message, all of them checked."""
+    given = pb.MemoryInput(memory=memory)
+    if "content" not in paths:
+        given.memory.content = record.content
+    fresh = codec.draft(given, record.scope, call, "memory", 0, "").record
+    values = {name: getattr(fresh, name) for path in paths for name in FIELDS[path]}
+    if "event_time" in paths and not memory.HasField("event_time"):
+        raise InvalidRequest("memory.event_time", "cannot be taken away")
+    merged = replace(record, **values)
+    if merged.valid_to_us and merged.valid_to_us <= (merged.valid_from_us or merged.event_time_us):
+        raise InvalidRequest("memory.valid_to", "must be after valid_from (or event_time)")
+    return merged
+
+
+@dataclass(frozen=True)
+class UpdateMemory:
+    """Handler of UpdateMemory."""
+
+    partitions: Partitions
+    writer: Writer
+    embedder: BatchingEmbedder
+
+    async def __call__(
+        self, request: pb.UpdateMemoryRequest, call: Call
+    ) -> pb.UpdateMemoryResponse:
+        """Change the named fields of one memory."""
+        scope = codec.scope(request.memory.scope, call.tenant, "memory.scope")
+        validate.name(request.request_id, "request_id", bytes_max=REQUEST_ID_BYTES_MAX)
+        validate.name(request.memory.id, "memory.id", required=True)
+        paths = changed_paths(request.update_mask, request.memory)
+
+        async def run(row: StoredRequest | None) -> pb.UpdateMemoryResponse:
+            """The work behind the idempotency check."""
+            partition = self.partitions.find(scope.tenant, scope.user_id)
+            if partition is None:
+                raise MemoryNotFound("no such memory of this user")
+            while True:
+                old = access.require(partition.get(request.memory.id), scope, call)
+                vector = await self._vector(old, merge(old, request.memory, paths, call))
+                response = await self.writer.write(
+                    call,
+                    partition,
+                    lambda change, old=old, vector=vector: self._plan(  # type: ignore[misc]
+                        change, request, scope, call, paths, old, vector
+                    ),
+                    row,
+                )
+                if response.HasField("memory"):
+                    return response
+
+        return await self.writer.once(call, METHOD, request, pb.UpdateMemoryResponse, run)
+
+    async def _vector(self, old: MemoryRecord, new: MemoryRecord) -> NDArray[np.float32] | None:
+        """A new vector when the embedded text changes; None when it stays."""
+        text = embedded_text(new)
+        if text == embedded_text(old):
+            return None
+        vectors = await asyncio.wrap_future(self.embedder.submit([text], is_query=False))
+        return np.ascontiguousarray(vectors[0])
+
+    def _plan(
+        self,
+        change: Change,
+        request: pb.UpdateMemoryRequest,
+        scope: Scope,
+        call: Call,
+        paths: list[str],
+        seen: MemoryRecord,
+        vector: NDArray[np.float32] | None,
+    ) -> pb.UpdateMemoryResponse:
+        """Plan the change; an empty response when the record changed since its text was embedded."""
+        record = access.require(change.partition.get(request.memory.id), scope, call)
+        if request.etag and request.etag != codec.etag(record):
+            raise EtagMismatch("the memory changed since this etag was read")
+        if embedded_text(record) != embedded_text(seen):
+            return pb.UpdateMemoryResponse()
+        merged = merge(record, request.memory, paths, call)
+        values = {name: getattr(merged, name) for path in paths for name in FIELDS[path]}
+        changed = change.edit(record, **values)
+        if vector is not None:
+            change.vectors[record.label] = vector
+        return pb.UpdateMemoryResponse(memory=codec.memory(changed, call.now_us))

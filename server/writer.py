@@ -1,0 +1,198 @@
+"""The one way in which anything is written: plan -> commit -> publish -> answer, idempotent by request id.
+
+Checking and storing are one step: planning and committing happen under the partition's lock. An answer is given only
+when the rows are durable and the next recall sees them. A caller that goes away does not stop a write half-way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+import numpy as np
+from google.protobuf.message import Message
+
+from recalld.server.call import Call
+from recalld.server.change import Change
+from recalld.server.errors import RequestIdReused
+from recalld.server.indexing import index_row
+from recalld.server.metrics import Metrics
+from recalld.server.partition import Partition
+from recalld.storage.store import Store, StoredMemory, StoredRequest, WriteBatch
+
+R = TypeVar("R", bound=Message)
+
+
+class Writer:
+    """Runs planned writes against the store and the partitions."""
+
+    def __init__(
+        self, store: Store, pool: ThreadPoolExecutor, metrics: Metrics, fingerprint: str
+    ) -> None:
+        """Take over the store's revisions.
+
+        Args:
+            store: the durable truth.
+            pool: threads on which the index is changed.
+            metrics: where commit times go.
+            fingerprint: of the embedder whose vectors are written.
+        """
+        self._store = store
+        self._pool = pool
+        self._metrics = metrics
+        self._fingerprint = fingerprint
+        self._revisions = store.revisions()
+        self._published = dict(self._revisions)
+        self._pending: dict[tuple[str, str], asyncio.Future[Any]] = {}
+
+    def revision(self, tenant: str) -> int:
+        """Newest revision handed out to a tenant."""
+        return self._revisions.get(tenant, 0)
+
+    def published(self, tenant: str) -> int:
+        """Newest revision whose rows every recall here sees."""
+        return self._published.get(tenant, 0)
+
+    async def once(
+        self,
+        call: Call,
+        method: str,
+        request: Message,
+        response_class: type[R],
+        run: Callable[[StoredRequest | None], Awaitable[R]],
+    ) -> R:
+        """Answer a request, or give again the answer it had under the same request id.
+
+        Args:
+            call: the call.
+            method: full method name.
+            request: message with a `request_id` field.
+            response_class: class of the answer.
+            run: does the work; gets the request row to commit along (None without an id).
+
+        Raises:
+            RequestIdReused: the id came before with another body or method.
+        """
+        request_id: str = request.request_id  # type: ignore[attr-defined]
+        if not request_id:
+            return await run(None)
+        key = (call.tenant, request_id)
+        while key in self._pending:
+            await asyncio.wait([self._pending[key]])
+        body_hash = hashlib.blake2b(
+            request.SerializeToString(deterministic=True), digest_size=16
+        ).digest()
+        known = self._store.find_request(call.tenant, request_id)
+        if known is not None:
+            if known.body_hash != body_hash or known.method != method:
+                raise RequestIdReused(
+                    f"request_id {request_id!r} was used before for another request"
+                )
+            return response_class.FromString(known.response)
+        row = StoredRequest(call.tenant, request_id, method, body_hash, b"", call.clock.now_us())
+        task = asyncio.ensure_future(run(row))
+        self._pending[key] = task
+        task.add_done_callback(lambda _: self._pending.pop(key))
+        return await asyncio.shield(task)
+
+    async def write(
+        self,
+        call: Call,
+        partition: Partition,
+        plan: Callable[[Change], R],
+        row: StoredRequest | None,
+    ) -> R:
+        """Plan under the partition's lock, commit, publish; returns the plan's response with its revision.
+
+        The write goes on to its end even when the caller is cancelled.
+        """
+        task = asyncio.ensure_future(self._locked(call, partition, plan, row))
+        return await asyncio.shield(task)
+
+    async def _locked(
+        self,
+        call: Call,
+        partition: Partition,
+        plan: Callable[[Change], R],
+        row: StoredRequest | None,
+    ) -> R:
+        """The critical section of one partition."""
+        async with partition.lock:
+            revision = self.revision(call.tenant) + 1
+            change = Change(partition, revision, self._next_label, call.now_us)
+            response = plan(change)
+            if not change.rows:
+                revision -= 1
+            response.revision = revision  # type: ignore[attr-defined]
+            if change.rows or row is not None:
+                started_s = call.clock.monotonic_s()
+                await self._commit(call.tenant, change, revision, response, row)
+                self._metrics.stage.labels("commit").observe(call.clock.monotonic_s() - started_s)
+            if change.rows:
+                await self._publish(partition, change)
+                self._published[call.tenant] = max(revision, self.published(call.tenant))
+            return response
+
+    def _next_label(self) -> int:
+        """One fresh label."""
+        return self._store.allocate_labels(1)[0]
+
+    async def _commit(
+        self,
+        tenant: str,
+        change: Change,
+        revision: int,
+        response: Message,
+        row: StoredRequest | None,
+    ) -> None:
+        """Make the rows (and the answer, under its request id) durable. No pause between planning and submitting."""
+        request = None
+        if row is not None:
+            request = StoredRequest(
+                row.tenant,
+                row.request_id,
+                row.method,
+                row.body_hash,
+                response.SerializeToString(),
+                row.create_time_us,
+            )
+        old = [label for label in change.rows if label not in change.vectors]
+        vectors = dict(zip(old, change.partition.index.vectors_of(old), strict=True)) if old else {}
+        vectors.update(change.vectors)
+        memories = tuple(
+            StoredMemory(record, vectors[label], self._fingerprint)
+            for label, record in change.rows.items()
+        )
+        future = self._store.submit(WriteBatch(tenant, revision, memories, request))
+        self._revisions[tenant] = revision
+        await asyncio.wrap_future(future)
+
+    async def _publish(self, partition: Partition, change: Change) -> None:
+        """Show the committed rows to readers: records first, then the index that leads to them."""
+        new = [
+            label
+            for label in change.rows
+            if label in change.vectors and label not in partition.records
+        ]
+        replaced = [label for label in change.vectors if label not in new]
+        edited = [label for label in change.rows if label not in change.vectors]
+        partition.put(change.rows.values())
+        self._metrics.memories.inc(len(new))
+
+        def apply() -> None:
+            """Change the index; native work, off the loop."""
+            if replaced:
+                rows = [index_row(change.rows[label]) for label in replaced]
+                partition.index.replace(
+                    rows, np.stack([change.vectors[label] for label in replaced])
+                )
+            if edited:
+                partition.index.update([index_row(change.rows[label]) for label in edited])
+            if new:
+                rows = [index_row(change.rows[label]) for label in new]
+                partition.index.add(rows, np.stack([change.vectors[label] for label in new]))
+
+        await asyncio.get_running_loop().run_in_executor(self._pool, apply)
