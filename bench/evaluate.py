@@ -21,8 +21,9 @@ from recalld.bench import (
 )
 from recalld.bench.datasets import DatasetError
 from recalld.bench.report import Report, provenance_line, say, show, write_json
-from recalld.bench.target import Target, connect, own_server
+from recalld.bench.target import CALL_TIMEOUT_S, Target, connect, own_server
 from recalld.client.testing import ServerFailed
+from recalld.v1.admin_service_pb2 import GetServerInfoRequest
 
 EXIT_OK = 0
 EXIT_UNUSABLE = 2  # the set, the path or the server cannot be used
@@ -52,12 +53,14 @@ def evaluate(
         embedder: of the server started here.
 
     Raises:
-        ValueError: there is no such set.
+        ValueError: there is no such set, or the server's clock cannot be set.
         DatasetError: nothing of that format is at `path`.
         grpc.RpcError: the server failed a call that the set needs.
     """
     if set_name not in SETS:
         raise ValueError(f"unknown set {set_name!r}: one of {', '.join(SETS)}")
+    if not path.exists():
+        raise DatasetError(f"{path}: no such file or folder")
     if target is None:
         with own_server(embedder) as address:
             return _evaluate(set_name, path, pool, address, embedder)
@@ -66,6 +69,9 @@ def evaluate(
 
 def _evaluate(set_name: str, path: Path, pool: int, address: str, embedder: str) -> Report:
     with connect(address) as server:
+        info = server.admin.GetServerInfo(GetServerInfoRequest(), timeout=CALL_TIMEOUT_S)
+        if not info.test_clock:
+            raise ValueError(f"the server at {address} needs --test-clock")
         if set_name == "next-day":
             return eval_next_day.run(server, path, pool)
         if set_name == "cases":

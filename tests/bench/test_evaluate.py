@@ -30,5 +30,5 @@ def test_unreachable_server_is_said_and_returned(tmp_path, capsys):
         '"query": {"op": "list"}, "expect": {"ok": true}}',
         encoding="utf-8",
     )
-    assert command("cases", file, target="127.0.0.1:1") == 0
+    assert command("cases", file, target="127.0.0.1:1") == EXIT_UNUSABLE
     assert "UNAVAILABLE" in capsys.readouterr().out
