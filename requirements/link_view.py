@@ -1,4 +1,4 @@
-"""Link `.view/recalld/<part>` to the folders that pyproject.toml maps, for tools without import hooks."""
+"""Link `.view/recalld/<part>` to the folders that pyproject.toml maps, for type checkers."""
 
 import tomllib
 from pathlib import Path

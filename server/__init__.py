@@ -1,1 +1,4 @@
-"""The gRPC server: composition, transport, write path, read path. It owns time, threads and configuration."""
+"""The gRPC server: composition, transport, write path, read path.
+
+It owns time, threads and configuration.
+"""

@@ -24,8 +24,9 @@ app.add_typer(config_app, name="config")
 
 SERVE_HELP = """Run the server until SIGTERM.
 
-Settings: defaults < --config FILE (TOML) < environment < flags. Every setting has an environment name
-RECALLD_<SECTION>__<SETTING>, for example RECALLD_SERVER__WORKERS=4; `recalld config print` shows them all.
+Settings: defaults < --config FILE (TOML) < environment < flags. Every setting has an
+environment name RECALLD_<SECTION>__<SETTING>, for example RECALLD_SERVER__WORKERS=4;
+`recalld config print` shows them all.
 
 Examples:
 

@@ -1,4 +1,7 @@
-"""Who may see what inside a partition: the one rule that every read uses, besides the partition itself."""
+"""Who may see what inside a partition.
+
+The one rule that every read uses, besides the partition itself.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
 """The composition root: builds everything, and owns the order of starting and stopping.
 
-Start: lock the directory -> bind the port (health says NOT_SERVING) -> open store and model -> reload and warm -> ready.
-Stop: health NOT_SERVING -> let calls in flight finish -> close model and store -> let go of the directory.
+Start: lock the directory -> bind the port (health says NOT_SERVING) -> open store and model ->
+    reload and warm -> ready.
+Stop: health NOT_SERVING -> let calls in flight finish -> close model and store -> let go of the
+    directory.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ CHANNEL_OPTIONS = (
     ("grpc.so_reuseport", 0),
     ("grpc.max_receive_message_length", MESSAGE_BYTES_MAX),
     ("grpc.max_send_message_length", -1),
-    # Clients of other languages ping every 10 s; the default minimum of 5 minutes would cut them off.
+    # Other clients ping every 10 s; the default minimum of 5 minutes would cut them off.
     ("grpc.keepalive_permit_without_calls", 1),
     ("grpc.http2.min_recv_ping_interval_without_data_ms", 10_000),
     ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
@@ -76,7 +78,8 @@ class App:
         """Serve until SIGTERM or SIGINT.
 
         Raises:
-            DirectoryLocked, AddressInUse, FormatTooNew, Corrupt, ModelMissing, ...: it cannot start; says why.
+            DirectoryLocked, AddressInUse, FormatTooNew, Corrupt, ModelMissing, ...: it cannot
+            start; says why.
         """
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()
@@ -111,6 +114,8 @@ class App:
             inner,
             cache_max=config.embedder.cache_entries,
             queue_texts_max=config.embedder.queue_max,
+            # A request that runs alone has the same vector under any load: the same answer.
+            requests_per_run_max=1,
         )
         stack.push_async_callback(asyncio.to_thread, embedder.close)
         options = DuckDBOptions(

@@ -1,4 +1,7 @@
-"""A recall request, checked and plain: what is asked, of whom, at which time, under which limits."""
+"""A recall request, checked and plain.
+
+What is asked, of whom, at which time, under which limits.
+"""
 
 from __future__ import annotations
 
@@ -135,7 +138,10 @@ def _turns(request: pb.RecallRequest, at: str) -> tuple[str, ...]:
 def _view(
     request: pb.RecallRequest, scope: Scope, call: Call, at: str
 ) -> tuple[View, tuple[str, ...]]:
-    """Who asks about when; a time asked about that lies in the future is clamped, and that is said."""
+    """Who asks about when.
+
+    A time asked about that lies in the future is clamped, and that is said.
+    """
     degraded: list[str] = []
     now_us = call.now_us
     if request.HasField("now"):

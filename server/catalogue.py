@@ -1,4 +1,7 @@
-"""Keys whose values add up where the writer does not say: general knowledge about people, not about any data set."""
+"""Keys whose values add up where the writer does not say.
+
+General knowledge about people, not about any data set.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
-"""A write being planned: what one call will change in one partition, invisible until it is committed.
+"""A write being planned.
 
-Planning is pure and runs on the event loop without a pause, under the partition's lock: reads see the partition as it
-is, overlaid with what the same call has decided so far. Nothing is changed when planning fails.
+What one call will change in one partition, invisible until it is committed.
+
+Planning is pure and runs on the event loop without a pause, under the partition's lock: reads see
+the partition as it is, overlaid with what the same call has decided so far. Nothing is changed when
+planning fails.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The clock: nothing else in the server reads the time.
 
-Wall time stamps memories; durations come from the monotonic clock and never from differences of wall time.
+Wall time stamps memories; durations come from the monotonic clock and never from differences of
+wall time.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Between wire messages and plain types. Everything that comes in is checked here; nothing here decides."""
+"""Between wire messages and plain types.
+
+Everything that comes in is checked here; nothing here decides.
+"""
 
 from __future__ import annotations
 
@@ -177,7 +180,10 @@ def etag(record: MemoryRecord) -> str:
 
 
 def shown_status(record: MemoryRecord, now_us: int) -> int:
-    """Status as it goes out: current ones past their expire_time or valid_to are EXPIRED, without any write."""
+    """Status as it goes out.
+
+    Current ones past their expire_time or valid_to are EXPIRED, without any write.
+    """
     ends = (record.expire_time_us, record.valid_to_us)
     if record.status in (Status.ACTIVE, Status.CONFLICTED) and any(
         0 != end <= now_us for end in ends

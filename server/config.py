@@ -1,7 +1,10 @@
-"""The one configuration: defaults < TOML file < environment < flags. The only reader of environment and files.
+"""The one configuration: defaults < TOML file < environment < flags.
 
-Sections are frozen. Environment names are `RECALLD_<SECTION>__<SETTING>`; the settings that also have a flag have a
-short name besides (`RECALLD_LISTEN`, `RECALLD_DATA_DIR`, `RECALLD_MODEL_DIR`). Unknown settings are errors.
+The only reader of environment and files.
+
+Sections are frozen. Environment names are `RECALLD_<SECTION>__<SETTING>`; the settings that also
+have a flag have a short name besides (`RECALLD_LISTEN`, `RECALLD_DATA_DIR`, `RECALLD_MODEL_DIR`).
+Unknown settings are errors.
 """
 
 from __future__ import annotations
@@ -114,7 +117,10 @@ class Config(BaseSettings):
 
     @model_validator(mode="after")
     def _relations(self) -> Config:
-        """Check what no single setting can: a full queue must never be smaller than one batch of embeddings."""
+        """Check what no single setting can.
+
+        A full queue must never be smaller than one batch of embeddings.
+        """
         if self.embedder.queue_max < 256:
             raise ValueError("embedder.queue_max must be at least 256, one Remember batch")
         return self

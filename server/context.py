@@ -1,7 +1,8 @@
 """BuildContext: a recall, written as a prompt under a hard token budget.
 
-Whole items only. When everything current about the user fits, all of it goes in; otherwise the hits, best first.
-The text never counts more tokens than the budget, by the tokenizer that the answer names.
+Whole items only. When everything current about the user fits, all of it goes in; otherwise the
+hits, best first. The text never counts more tokens than the budget, by the tokenizer that the
+answer names.
 """
 
 from __future__ import annotations
@@ -26,7 +27,10 @@ from recalld.v1 import recall_service_pb2 as pb
 Section = pb.ContextSection
 Band = pb.ConfidenceBand
 WHOLE_STORE_MAX = 200
-"""Stores up to this many current memories are tried as a whole; larger ones never fit a sensible budget."""
+"""Stores up to this many current memories are tried as a whole.
+
+Larger ones never fit a sensible budget.
+"""
 
 SECTION_OF_KIND: dict[int, int] = {
     Kind.FACT: Section.CONTEXT_SECTION_FACTS,
@@ -40,11 +44,11 @@ SECTION_OF_KIND: dict[int, int] = {
 }
 
 
-def section_of(hit: RankedHit) -> int:
-    """Where a hit stands."""
+def section_of(hit: RankedHit, *, by_band: bool) -> int:
+    """Where a hit stands; in a context that holds everything, how sure a hit is says little."""
     if hit.record.status == Status.CONFLICTED or hit.record.conflict_group:
         return Section.CONTEXT_SECTION_CONFLICTS
-    if hit.band == Band.CONFIDENCE_BAND_LOW:
+    if by_band and hit.band == Band.CONFIDENCE_BAND_LOW:
         return Section.CONTEXT_SECTION_POSSIBLY_RELEVANT
     return SECTION_OF_KIND[hit.record.kind]
 
@@ -66,11 +70,11 @@ class Assembly:
     omitted: list[tuple[RankedHit, int]] = field(default_factory=list, init=False)
     spent: int = field(default=0, init=False)
 
-    def fill(self, hits: Sequence[RankedHit]) -> None:
+    def fill(self, hits: Sequence[RankedHit], *, by_band: bool = True) -> None:
         """Take every hit that fits, in order."""
         self.spent = self.count(self.writing.frame())
         for hit in hits:
-            section = section_of(hit)
+            section = section_of(hit, by_band=by_band)
             line = self.writing.line(hit.record, section)
             cost = self.count(line + "\n")
             heading = (
@@ -95,7 +99,10 @@ class Assembly:
         )
 
     def drop_last(self) -> None:
-        """Leave out the weakest item: the pieces counted less than their sum, which joining words can cause."""
+        """Leave out the weakest item.
+
+        The pieces counted less than their sum, which joining words can cause.
+        """
         section = min(self.lines, key=lambda s: self.lines[s][-1][0].score)
         hit, _, cost = self.lines[section].pop()
         if not self.lines[section]:
@@ -140,7 +147,7 @@ class BuildContext:
         """The whole store when it fits, else the hits."""
         if not found.response.abstained and 0 < len(found.everything) <= WHOLE_STORE_MAX:
             whole = Assembly(writing, count, budget)
-            whole.fill(found.everything)
+            whole.fill(found.everything, by_band=False)
             if not whole.omitted and count(whole.text()) <= budget:
                 return whole, True
         assembly = Assembly(writing, count, budget)

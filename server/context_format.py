@@ -1,7 +1,9 @@
-"""How a context is written: headings, lines and fences in Markdown, XML and JSON, Chinese and English.
+"""How a context is written.
 
-Memories are data. Every line is escaped for its format, line breaks inside a memory are folded, and a memory that
-reads like an instruction stays a quotation.
+Headings, lines and fences in Markdown, XML and JSON, Chinese and English.
+
+Memories are data. Every line is escaped for its format, line breaks inside a memory are folded, and
+a memory that reads like an instruction stays a quotation.
 """
 
 from __future__ import annotations
@@ -34,7 +36,9 @@ HEADINGS: dict[str, dict[int, str]] = {
         Section.CONTEXT_SECTION_FACTS: "Facts and constraints",
         Section.CONTEXT_SECTION_PROGRESS: "Work in progress",
         Section.CONTEXT_SECTION_DECISIONS: "Decisions taken",
-        Section.CONTEXT_SECTION_PREFERENCES: "Preferences (follow unless this request says otherwise)",
+        Section.CONTEXT_SECTION_PREFERENCES: (
+            "Preferences (follow unless this request says otherwise)"
+        ),
         Section.CONTEXT_SECTION_BACKGROUND: "Background",
         Section.CONTEXT_SECTION_POSSIBLY_RELEVANT: "Possibly relevant",
         Section.CONTEXT_SECTION_CONFLICTS: "Contradictory (confirm with the user)",
@@ -95,7 +99,7 @@ class Writing:
         """What stands above a section."""
         title = HEADINGS[self.language][section]
         if self.format == Format.CONTEXT_FORMAT_JSON:
-            return f"{json.dumps(title, ensure_ascii=False)}: [],"
+            return f"{_quoted(title)}: [],"
         if self.format == Format.CONTEXT_FORMAT_XML:
             return f"<section title={quoteattr(title)}>\n</section>"
         return f"## {title}"
@@ -109,10 +113,10 @@ class Writing:
         title = TITLES[self.language]
         if self.format == Format.CONTEXT_FORMAT_JSON:
             body = ", ".join(
-                f"{json.dumps(HEADINGS[self.language][section], ensure_ascii=False)}: [{', '.join(lines)}]"
+                f"{_quoted(HEADINGS[self.language][section])}: [{', '.join(lines)}]"
                 for section, lines in sections
             )
-            return f'{{"note": {json.dumps(title, ensure_ascii=False)}, "memories": {{{body}}}}}'
+            return f'{{"note": {_quoted(title)}, "memories": {{{body}}}}}'
         if self.format == Format.CONTEXT_FORMAT_XML:
             parts = [f"<memories note={quoteattr(title)}>"]
             for section, lines in sections:
@@ -126,6 +130,11 @@ class Writing:
         for section, lines in sections:
             parts += [f"## {HEADINGS[self.language][section]}", *lines]
         return "\n".join([*parts, MARKDOWN_CLOSE])
+
+
+def _quoted(text: str) -> str:
+    """A text as a JSON string."""
+    return json.dumps(text, ensure_ascii=False)
 
 
 def day(time_us: int) -> str:

@@ -1,7 +1,10 @@
-"""From the wire to handlers and back: parsing, admission, metrics, logging and errors, once for every method.
+"""From the wire to handlers and back.
 
-Requests arrive as bytes, so that malformed ones get INVALID_ARGUMENT instead of the runtime's INTERNAL, and so that
-nothing is decoded for a call that is not admitted. A method that is not registered here is not served.
+Parsing, admission, metrics, logging and errors, once for every method.
+
+Requests arrive as bytes, so that malformed ones get INVALID_ARGUMENT instead of the runtime's
+INTERNAL, and so that nothing is decoded for a call that is not admitted. A method that is not
+registered here is not served.
 """
 
 from __future__ import annotations
@@ -77,7 +80,8 @@ class Dispatcher:
 
         Args:
             descriptor: the service.
-            handlers: method name -> coroutine function, or async generator function for server streams.
+            handlers: method name -> coroutine function, or async generator function for server
+                streams.
         """
         unknown = handlers.keys() - {method.name for method in descriptor.methods}
         assert not unknown, f"no such methods in {descriptor.full_name}: {unknown}"
@@ -156,7 +160,7 @@ class Dispatcher:
     def _not_offered(self, method: MethodDescriptor) -> grpc.RpcMethodHandler:
         """A method of the contract that answers UNIMPLEMENTED."""
         error = NotOffered(
-            f"{method.full_name} is part of the contract, but this server version does not offer it yet"
+            f"{method.full_name} is in the contract, but this server version does not offer it yet"
         )
 
         async def refuse(_: Any, context: grpc.aio.ServicerContext) -> bytes:
@@ -176,7 +180,10 @@ class Dispatcher:
         context: grpc.aio.ServicerContext,
         started_s: float,
     ) -> bytes:
-        """End the call with the status of `error`; log it in full when it is a fault of the server."""
+        """End the call with the status of `error`.
+
+        Log it in full when it is a fault of the server.
+        """
         request_id = call.request_id if call else ""
         failure = status.translate(error, request_id)
         self._count(method, failure.code.name, started_s)

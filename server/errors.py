@@ -1,4 +1,7 @@
-"""Errors that the server itself raises; `status.py` turns them, and those of the other layers, into gRPC statuses."""
+"""Errors that the server itself raises.
+
+`status.py` turns them, and those of the other layers, into gRPC statuses.
+"""
 
 from __future__ import annotations
 

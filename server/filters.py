@@ -1,4 +1,7 @@
-"""From the wire's filter to the index's, checked: a filter that cannot be understood is an error, never a wider search."""
+"""From the wire's filter to the index's, checked.
+
+A filter that cannot be understood is an error, never a wider search.
+"""
 
 from __future__ import annotations
 

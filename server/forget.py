@@ -1,4 +1,7 @@
-"""Forget: soft, undoable, by id, key, content, filter or the whole user. A forgotten memory is never recalled."""
+"""Forget: soft, undoable, by id, key, content, filter or the whole user.
+
+A forgotten memory is never recalled.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +58,7 @@ class Forget:
         mode = validate.enum(request.mode, pb.ForgetMode, "mode")
         if mode == pb.ForgetMode.FORGET_MODE_PURGE:
             raise NotOffered(
-                "mode FORGET_MODE_PURGE is part of the contract, but this version does not offer it yet"
+                "FORGET_MODE_PURGE is in the contract, but this version does not offer it yet"
             )
         which = request.WhichOneof("selector")
         if which is None:

@@ -19,7 +19,10 @@ Drop = pb.DropReason
 
 HIGH_SCORE_MIN = 0.3
 VECTOR_AGREES = 0.5
-"""Normalised cosine from which the vector channel counts as a witness: two spreads above the background."""
+"""Normalised cosine from which the vector channel counts as a witness.
+
+Two spreads above the background.
+"""
 KEYWORD_AGREES = 0.15
 
 DROP_REASONS: dict[int, int] = {

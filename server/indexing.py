@@ -1,4 +1,7 @@
-"""What the index is told of a record: the searchable text and the columns that ranking and filters need."""
+"""What the index is told of a record.
+
+The searchable text and the columns that ranking and filters need.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Which language a text is in, as far as ranking and headings need it: Chinese, English or neither."""
+"""Which language a text is in, as far as ranking and headings need it.
+
+Chinese, English or neither.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,8 @@ LATIN = re.compile("[A-Za-z]")
 def detect_language(text: str) -> str:
     """BCP 47 tag: `zh` when the text holds Han characters, `en` when Latin letters, else `und`.
 
-    Chinese text is full of Latin names and identifiers, and English text hardly ever holds Han characters:
-    a tenth of Han characters among the letters decides.
+    Chinese text is full of Latin names and identifiers, and English text hardly ever holds Han
+    characters: a tenth of Han characters among the letters decides.
     """
     han = len(HAN.findall(text))
     latin = len(LATIN.findall(text))

@@ -1,4 +1,7 @@
-"""Counters and histograms in the Prometheus format; names carry their units. One registry per server, none global."""
+"""Counters and histograms in the Prometheus format; names carry their units.
+
+One registry per server, none global.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Page tokens: opaque positions, bound to the arguments of the request that made them.
 
-A token holds no secret and no authority; its checksum tells a foreign or stale one from a usable one.
+A token holds no secret and no authority; its checksum tells a foreign or stale one from a usable
+one.
 """
 
 from __future__ import annotations

@@ -1,7 +1,10 @@
-"""One user's memories in this process: records, slots, identities and the search index, kept in step.
+"""One user's memories in this process.
 
-A partition is (tenant, user_id): the unit of isolation. It never reaches another partition, and nothing here writes
-to disk. Records and books change on the event loop only; the index has its own rules for concurrent readers.
+Records, slots, identities and the search index, kept in step.
+
+A partition is (tenant, user_id): the unit of isolation. It never reaches another partition, and
+nothing here writes to disk. Records and books change on the event loop only; the index has its own
+rules for concurrent readers.
 """
 
 from __future__ import annotations
@@ -37,7 +40,8 @@ def slot_of(record: MemoryRecord) -> Slot | None:
 def identity_of(record: MemoryRecord) -> tuple[object, ...]:
     """What makes two memories the same thing said twice.
 
-    Events and documents are occurrences: the same words at another time, or from another place, are another one.
+    Events and documents are occurrences: the same words at another time, or from another place, are
+    another one.
     """
     occurrence: tuple[object, ...] = ()
     if record.kind in TOPIC_KINDS:

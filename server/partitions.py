@@ -1,4 +1,7 @@
-"""The partitions that this process holds, by (tenant, user_id). A look-up never creates one by itself."""
+"""The partitions that this process holds, by (tenant, user_id).
+
+A look-up never creates one by itself.
+"""
 
 from __future__ import annotations
 

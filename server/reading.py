@@ -30,7 +30,10 @@ class Reading:
     fingerprint: str
 
     async def get(self, request: pb.GetMemoryRequest, call: Call) -> pb.GetMemoryResponse:
-        """One memory by id, or the current value of a key: the own agent's first, then the user's."""
+        """One memory by id, or the current value of a key.
+
+        The own agent's first, then the user's.
+        """
         scope = codec.scope(request.scope, call.tenant)
         which = request.WhichOneof("selector")
         partition = self.partitions.find(scope.tenant, scope.user_id)
@@ -48,8 +51,13 @@ class Reading:
             raise InvalidRequest("selector", "is required: id or key")
         return pb.GetMemoryResponse(memory=codec.memory(record, call.now_us))
 
-    async def list(self, request: pb.ListMemoriesRequest, call: Call) -> pb.ListMemoriesResponse:
-        """Matching memories, newest event first, paged; each exactly once whatever is written meanwhile."""
+    async def list_page(
+        self, request: pb.ListMemoriesRequest, call: Call
+    ) -> pb.ListMemoriesResponse:
+        """Matching memories, newest event first, paged.
+
+        Each exactly once whatever is written meanwhile.
+        """
         scope = codec.scope(request.scope, call.tenant)
         size = validate.page_size(request.page_size, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX)
         statuses = _statuses(request.statuses, frozenset(CURRENT))
@@ -118,7 +126,10 @@ class Reading:
     def _select(
         self, filter_message: types_pb2.Filter, statuses: frozenset[int], scope: Scope, call: Call
     ) -> list[MemoryRecord]:
-        """Visible records of some statuses that pass a filter, in label order; expired ones count as EXPIRED."""
+        """Visible records of some statuses that pass a filter, in label order.
+
+        Expired ones count as EXPIRED.
+        """
         partition = self.partitions.find(scope.tenant, scope.user_id)
         label_of = partition.label_of if partition is not None else lambda _: None
         compiled = filters.decode(filter_message, "filter", label_of)

@@ -1,7 +1,9 @@
-"""Recall: check -> embed -> search the partitions -> fetch the winners -> cut -> answer. It touches no database.
+"""Recall: check -> embed -> search the partitions -> fetch the winners -> cut -> answer.
 
-The partitions are chosen from the credential and the scope before any channel runs, and every record is checked
-against them again before it goes out.
+It touches no database.
+
+The partitions are chosen from the credential and the scope before any channel runs, and every
+record is checked against them again before it goes out.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from recalld.index.errors import EmbedQueueFull
 from recalld.index.plan import QueryPlan, Ranking
 from recalld.scoring.params import Fusion
 from recalld.server import access, ask, filters, hits, validate
-from recalld.server.ask import CURRENT, Ask, Defaults
+from recalld.server.ask import Ask, Defaults
 from recalld.server.call import Call
 from recalld.server.config import RankingSection
 from recalld.server.errors import InvalidRequest, RevisionNotReached
@@ -40,7 +42,10 @@ from recalld.v1 import recall_service_pb2 as pb
 Vectors = NDArray[np.float32]
 
 INLINE_ROW_COUNT_MAX = 2_000
-"""Partitions up to this size are searched on the event loop: the search costs less than a hop to a thread."""
+"""Partitions up to this size are searched on the event loop.
+
+The search costs less than a hop to a thread.
+"""
 CONTEXT_TURN_COUNT = 2
 CONTEXT_WEIGHT = 0.5
 EMBED_RESERVE_S = 0.005
@@ -64,7 +69,8 @@ class Found:
     Attributes:
         response: complete but for its hits.
         hits: best first.
-        everything: every current memory of the own partition, ranked, when there are few; else empty.
+        everything: every current memory of the own partition, ranked, when there are few; else
+            empty.
         language: of the request.
         now_us: clock of the recall.
     """
@@ -255,14 +261,10 @@ class Recall:
                     or record.scope.tenant != where.tenant
                 ):
                     continue
-                if (
-                    asked.view.statuses <= CURRENT
-                    and not asked.view.as_of_us
-                    and record.status not in CURRENT
-                ):
+                about_now = not (asked.view.as_of_us or asked.view.known_at_us)
+                if about_now and record.status not in asked.view.statuses:
                     # Replaced between the search and now.
-                    if not asked.view.known_at_us:
-                        continue
+                    continue
                 collected.append(make_hit(ranking, place, record))
         if len(chosen) > 1:
             collected.sort(

@@ -1,6 +1,10 @@
-"""Start-up: durable rows back into partitions and indexes, and the hot path warmed, before the server says ready.
+"""Start-up.
 
-Rows whose vectors come from another model are embedded anew and written back; two models are never mixed.
+Durable rows back into partitions and indexes, and the hot path warmed, before the server says
+ready.
+
+Rows whose vectors come from another model are embedded anew and written back; two models are never
+mixed.
 """
 
 from __future__ import annotations

@@ -62,7 +62,8 @@ class Remember:
         if not texts:
             return drafts
         started_s = call.clock.monotonic_s()
-        vectors = iter(await asyncio.wrap_future(self.embedder.submit(texts, is_query=False)))
+        embedded = await asyncio.wrap_future(self.embedder.submit(texts, is_query=False))
+        vectors = iter(embedded)
         self.metrics.stage.labels("embed_write").observe(call.clock.monotonic_s() - started_s)
         return [
             draft

@@ -1,4 +1,7 @@
-"""Which handler answers which method. Handlers are looked up when a call comes in: the port is bound before they exist."""
+"""Which handler answers which method.
+
+Handlers are looked up when a call comes in: the port is bound before they exist.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +56,10 @@ SERVICES: tuple[tuple[ServiceDescriptor, tuple[str, ...]], ...] = (
     (session_service_pb2.DESCRIPTOR.services_by_name["SessionService"], ()),
     (admin_service_pb2.DESCRIPTOR.services_by_name["AdminService"], ("GetServerInfo", "GetStats")),
 )
-"""Every service of the contract, and the methods of it that work; the others answer UNIMPLEMENTED."""
+"""Every service of the contract, and the methods of it that work.
+
+The others answer UNIMPLEMENTED.
+"""
 
 SERVICE_NAMES = tuple(descriptor.full_name for descriptor, _ in SERVICES)
 CAPABILITIES = tuple(
@@ -110,7 +116,7 @@ class Table:
             {
                 "Remember": Remember(parts.partitions, parts.writer, parts.embedder, parts.metrics),
                 "GetMemory": reading.get,
-                "ListMemories": reading.list,
+                "ListMemories": reading.list_page,
                 "ListKeys": reading.keys,
                 "UpdateMemory": UpdateMemory(parts.partitions, parts.writer, parts.embedder),
                 "Forget": Forget(parts.partitions, parts.writer),

@@ -1,6 +1,9 @@
-"""What happens when a new value meets the current ones of its slot: precedence, supersession, bounded sets.
+"""What happens when a new value meets the current ones of its slot.
 
-Precedence is by time of the event, except that an agent's inference never overrules what the user said.
+Precedence, supersession, bounded sets.
+
+Precedence is by time of the event, except that an agent's inference never overrules what the user
+said.
 """
 
 from __future__ import annotations
@@ -52,7 +55,10 @@ def place(change: Change, record: MemoryRecord, vector: NDArray[np.float32]) -> 
 
 
 def _refresh(change: Change, same: MemoryRecord, record: MemoryRecord) -> MemoryRecord:
-    """The same thing was said again: one row, confirmed; the stronger importance, confidence and speaker stay."""
+    """The same thing was said again.
+
+    One row, confirmed; the stronger importance, confidence and speaker stay.
+    """
     said_by_user = StatedBy.USER in (same.stated_by, record.stated_by)
     return change.edit(
         same,
@@ -139,7 +145,10 @@ def _conflict(
 
 
 def _weakness(record: MemoryRecord) -> tuple[float, ...]:
-    """Order in which members of a full set are archived: least important, least sure, oldest first."""
+    """Order in which members of a full set are archived.
+
+    Least important, least sure, oldest first.
+    """
     last_us = max(record.event_time_us, record.confirm_time_us, record.last_used_time_us)
     return (record.importance, record.confidence, last_us, record.label)
 

@@ -1,7 +1,9 @@
-"""From exception classes to gRPC statuses: the one table, and the only place where statuses are made.
+"""From exception classes to gRPC statuses.
 
-Every status carries one ErrorInfo (domain `recalld`), BadRequest where a field is at fault, RetryInfo where a retry
-helps. Texts of unknown exceptions never leave the server.
+The one table, and the only place where statuses are made.
+
+Every status carries one ErrorInfo (domain `recalld`), BadRequest where a field is at fault,
+RetryInfo where a retry helps. Texts of unknown exceptions never leave the server.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from dataclasses import dataclass
 
 import grpc
 from google.protobuf import any_pb2, duration_pb2
+from google.protobuf.message import Message
 from google.rpc import error_details_pb2, status_pb2
 
 from recalld.index import errors as index_errors
@@ -117,7 +120,7 @@ def translate(error: Exception, request_id: str) -> Failure:
     else:
         code, reason = row
         message = str(error)
-    details: list[object] = [
+    details: list[Message] = [
         error_details_pb2.ErrorInfo(
             reason=Reason.Name(reason).removeprefix("ERROR_REASON_"),
             domain=DOMAIN,

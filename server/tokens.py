@@ -1,6 +1,7 @@
 """Counting tokens for a budget that has to hold for a model nobody named.
 
-`conservative` is the larger of the embedder's own count and one token per CJK character plus one per four other
+`conservative` is the larger of the embedder's own count and one token per CJK character plus one
+per four other
 characters: tokenizers of language models differ, and a budget that is over-run cuts off the prompt.
 """
 

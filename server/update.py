@@ -139,7 +139,10 @@ class UpdateMemory:
         seen: MemoryRecord,
         vector: NDArray[np.float32] | None,
     ) -> pb.UpdateMemoryResponse:
-        """Plan the change; an empty response when the record changed since its text was embedded."""
+        """Plan the change.
+
+        An empty response when the record changed since its text was embedded.
+        """
         record = access.require(change.partition.get(request.memory.id), scope, call)
         if request.etag and request.etag != codec.etag(record):
             raise EtagMismatch("the memory changed since this etag was read")

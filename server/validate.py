@@ -1,4 +1,7 @@
-"""Checks of single fields: each names the field and its limit when it refuses, and changes nothing."""
+"""Checks of single fields.
+
+Each names the field and its limit when it refuses, and changes nothing.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,10 @@ def is_blank(text: str) -> bool:
 
 
 def name(text: str, field: str, *, required: bool = False, bytes_max: int = NAME_BYTES_MAX) -> str:
-    """One identifier-like text: a limit in bytes, no control characters; not blank when required."""
+    """One identifier-like text.
+
+    A limit in bytes, no control characters; not blank when required.
+    """
     if required and is_blank(text):
         raise InvalidRequest(field, "is required and must not be blank")
     size = len(text.encode())
@@ -47,7 +53,10 @@ def key(text: str, field: str) -> str:
 
 
 def content(text: str, field: str, bytes_max: int) -> str:
-    """A text of a person: not blank, a limit in bytes, no control characters but tab and line breaks."""
+    """A text of a person.
+
+    Not blank, a limit in bytes, no control characters but tab and line breaks.
+    """
     if is_blank(text):
         raise InvalidRequest(field, "is required and must not be blank")
     size = len(text.encode())

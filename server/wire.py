@@ -1,12 +1,12 @@
 """From bytes to messages, naming what is wrong with the bytes.
 
-The protobuf runtime only says "error parsing"; for text that is not UTF-8 this module finds the field, so that the
-caller learns which one. It walks the bytes only after a failed parse.
+The protobuf runtime only says "error parsing"; for text that is not UTF-8 this module finds the
+field, so that the caller learns which one. It walks the bytes only after a failed parse.
 """
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import DecodeError, Message
@@ -28,7 +28,7 @@ def parse(message_class: type[M], body: bytes) -> M:
     try:
         return message_class.FromString(body)
     except DecodeError:
-        descriptor = message_class.DESCRIPTOR
+        descriptor: Any = message_class.DESCRIPTOR
         path = find_bad_text(descriptor, body)
         if path:
             raise InvalidRequest(path, "is not valid UTF-8") from None
@@ -36,7 +36,10 @@ def parse(message_class: type[M], body: bytes) -> M:
 
 
 def find_bad_text(descriptor: Descriptor, body: bytes, depth: int = 0) -> str:
-    """Path of the first string field that is not UTF-8; "" when there is none or the bytes are malformed."""
+    """Path of the first string field that is not UTF-8.
+
+    "" when there is none or the bytes are malformed.
+    """
     position = 0
     counts: dict[str, int] = {}
     while position < len(body) and depth < DEPTH_MAX:
@@ -63,6 +66,7 @@ def find_bad_text(descriptor: Descriptor, body: bytes, depth: int = 0) -> str:
             except UnicodeDecodeError:
                 return name
         elif field.type == FieldDescriptor.TYPE_MESSAGE:
+            assert field.message_type is not None
             inner = find_bad_text(field.message_type, piece, depth + 1)
             if inner:
                 return f"{name}.{inner}"

@@ -1,7 +1,10 @@
-"""The one way in which anything is written: plan -> commit -> publish -> answer, idempotent by request id.
+"""The one way in which anything is written.
 
-Checking and storing are one step: planning and committing happen under the partition's lock. An answer is given only
-when the rows are durable and the next recall sees them. A caller that goes away does not stop a write half-way.
+Plan -> commit -> publish -> answer, idempotent by request id.
+
+Checking and storing are one step: planning and committing happen under the partition's lock. An
+answer is given only when the rows are durable and the next recall sees them. A caller that goes
+away does not stop a write half-way.
 """
 
 from __future__ import annotations
@@ -105,7 +108,9 @@ class Writer:
         plan: Callable[[Change], R],
         row: StoredRequest | None,
     ) -> R:
-        """Plan under the partition's lock, commit, publish; returns the plan's response with its revision.
+        """Plan under the partition's lock, commit, publish.
+
+        Returns the plan's response with its revision.
 
         The write goes on to its end even when the caller is cancelled.
         """
@@ -148,7 +153,10 @@ class Writer:
         response: Message,
         row: StoredRequest | None,
     ) -> None:
-        """Make the rows (and the answer, under its request id) durable. No pause between planning and submitting."""
+        """Make the rows (and the answer, under its request id) durable.
+
+        No pause between planning and submitting.
+        """
         request = None
         if row is not None:
             request = StoredRequest(
