@@ -96,13 +96,14 @@ class DuckDBStore:
             )
         self._state_lock = threading.Lock()
         self._closed = False
-        self._commit_count = self._checkpoint_count = self._last_commit_us = 0
+        self._commit_count = self._last_commit_us = 0
         self._recent = options.recent
         try:
             self._reader = _Reader(self._connection, self._path)
             self._queries = Queries(self._reader, self._path)
             self._durable = self._queries.revisions()
-            self._counters = Counters(self._queries.label_max(), self._durable)
+            self._label_max = self._queries.label_max()
+            self._counters = Counters(self._label_max, self._durable)
             self._queries.fill(self._recent)
         except BaseException:
             self._connection.close()
@@ -164,7 +165,6 @@ class DuckDBStore:
             wal_bytes=size_bytes(self._wal_path),
             queue_row_count=self._writer.waiting_row_count,
             commit_count=self._commit_count,
-            checkpoint_count=self._checkpoint_count,
             last_commit_us=self._last_commit_us,
         )
 
@@ -201,9 +201,10 @@ class DuckDBStore:
         """Makes one group durable; runs on the writer's thread only."""
         start_ns = time.perf_counter_ns()
         self._connection.execute("BEGIN")
-        requests, revisions = commands.apply_group(self._connection, batches)
+        applied = commands.apply_group(self._connection, batches, self._label_max)
         self._connection.execute("COMMIT")
         self._sync_new_wal()
+        requests, revisions, self._label_max = applied
         self._recent.add(requests)
         with self._state_lock:
             self._durable.update(revisions)
@@ -218,7 +219,6 @@ class DuckDBStore:
 
     def _checkpoint(self) -> None:
         self._connection.execute("CHECKPOINT")
-        self._checkpoint_count += 1
         self._sync_new_wal()
 
     def _sync_new_wal(self) -> None:

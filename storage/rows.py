@@ -60,6 +60,7 @@ COLUMNS: tuple[tuple[str, str], ...] = (
     ("embedding", "BLOB"),
     ("fingerprint", "VARCHAR"),
 )
+NULLABLE = frozenset({"embedding"})
 REQUEST_COLUMNS: tuple[tuple[str, str], ...] = (
     ("tenant", "VARCHAR"),
     ("request_id", "VARCHAR"),

@@ -99,7 +99,7 @@ class StoreStats:
         row_count, request_count: durable rows.
         file_bytes, wal_bytes: sizes on disk; 0 in memory.
         queue_row_count: rows submitted and not yet durable.
-        commit_count, checkpoint_count: since opening; the latter counts explicit ones.
+        commit_count: groups made durable since opening.
         last_commit_us: duration of the last group commit, microseconds.
     """
 
@@ -109,7 +109,6 @@ class StoreStats:
     wal_bytes: int
     queue_row_count: int
     commit_count: int
-    checkpoint_count: int
     last_commit_us: int
 
 
