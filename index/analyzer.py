@@ -42,6 +42,9 @@ _PART = re.compile(r"[^\W\d_]+|\d+")
 _HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+?(?=[A-Z]|$)|\d+")
 _CAMEL = re.compile(r"[a-z]{2,}(?:[A-Z][a-z]+)+|[A-Z][a-z]+(?:[A-Z][a-z]+)+")
 _VERSION = re.compile(r"v\d+(?:\.\d+)*")
+# A year names a tenth of a diary: boosting it cost 5 points hit@5 on Chinese life logs.
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)", re.IGNORECASE)
 _DOTTED_NAME = re.compile(r"[a-z][a-z0-9]*(?:\.[a-z][a-z0-9]*)+")
 
 STOP_WORDS = frozenset(
@@ -148,7 +151,7 @@ class Analyzer:
             return
         if whole.isdigit():
             words.append(whole)
-            if len(whole) >= IDENTIFIER_DIGITS_MIN:
+            if len(whole) >= IDENTIFIER_DIGITS_MIN and not _YEAR.fullmatch(whole):
                 identifiers.append(whole)
             return
         named = _names_a_thing(run)
@@ -172,7 +175,7 @@ class Analyzer:
 def _names_a_thing(run: str) -> bool:
     """Tell an identifier from joined words: `E-1042` and `a_b` are one, `well-known` is not."""
     if any(c.isdigit() for c in run):
-        return True
+        return not _ORDINAL.fullmatch(run)
     if "_" in run or "@" in run or run.count("/") >= 2 or "://" in run:
         return True
     return bool(_DOTTED_NAME.fullmatch(run)) or (run[0].islower() and bool(_CAMEL.fullmatch(run)))

@@ -27,6 +27,7 @@ from recalld.index.plan import QueryPlan, Ranking
 from recalld.index.postings import Postings
 from recalld.index.search import Generation, Searcher
 from recalld.index.shard import HnswShard
+from recalld.scoring.decay import decay_table
 from recalld.scoring.params import (
     IMPORTANCE_COUNT,
     KIND_COUNT,
@@ -67,7 +68,7 @@ class PartitionIndex:
             exact_max: matches up to which every one is looked at.
         """
         self.dim = dim
-        self._searcher = Searcher(params, analyzer or Analyzer(), exact_max)
+        self._searcher = Searcher(params, analyzer or Analyzer(), exact_max, decay_table(params))
         self.generation = Generation(Columns.empty(), Postings(), VectorBlock.empty(dim), None)
 
     def __len__(self) -> int:

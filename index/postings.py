@@ -10,38 +10,20 @@ the rows that view was made with; document frequencies count live rows only.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recalld.index.analyzer import Tokens, is_single_han
 from recalld.index.growth import grown
-from recalld.scoring.keyword import K1, NO_ENTRY, TF_BITS, TF_MAX, add_word_into
+from recalld.scoring.keyword import K1, NO_ENTRY, TF_BITS, TF_MAX, add_words_into
 
 # One Chinese character alone says little beside the pair it forms.
 SINGLE_HAN_UNIT = 0.3
 # Evidence of m matched words counts m^2 / (m^2 + 2): one shared word is often chance.
 COORDINATION = 2.0
-LIST_CAPACITY_MIN = 2
-
-
-@dataclass(frozen=True, slots=True)
-class QueryWord:
-    """One distinct word of a query, weighed against one view.
-
-    Attributes:
-        unit: how much it counts as a match, in (0, 1].
-        idf: rarity among live rows, > 0; a word that no row holds counts as rarest.
-        word_id: its list, or -1 when no row holds it.
-    """
-
-    unit: float
-    idf: float
-    word_id: int
 
 
 class Postings:
@@ -70,22 +52,25 @@ class Postings:
         """
         view = self._next()
         counts = [Counter(document.words) for document in documents]
+        grouped: dict[str, list[int]] = {}
+        for row, count in enumerate(counts, self.count):
+            packed_row = row << TF_BITS
+            for word, tf in count.items():
+                grouped.setdefault(word, []).append(packed_row | min(tf, TF_MAX))
+        for word, packed in grouped.items():
+            view._extend(word, packed)
+        ids = np.array([view._words[word] for count in counts for word in count], dtype=np.int32)
         end = self.count + len(documents)
-        view._lengths = grown(self._lengths, self.count, end)
-        view._starts = grown(self._starts, self.count + 1, end + 1)
         used = int(self._starts[self.count])
-        view._forward = grown(self._forward, used, used + sum(map(len, counts)))
-        new_words = {w for c in counts for w in c if w not in self._words}
-        view._frequency = np.zeros(len(self._words) + len(new_words), dtype=np.int32)
-        view._frequency[: len(self._frequency)] = self._frequency
-        for row, (document, count) in enumerate(zip(documents, counts, strict=True), self.count):
-            view._lengths[row] = len(document.words)
-            ids = [view._enter(word, row, tf) for word, tf in count.items()]
-            view._forward[used : used + len(ids)] = ids
-            view._frequency[ids] += 1
-            used += len(ids)
-            view._starts[row + 1] = used
-            view._live_length += len(document.words)
+        view._forward = grown(self._forward, used, used + len(ids))
+        view._forward[used : used + len(ids)] = ids
+        view._starts = grown(self._starts, self.count + 1, end + 1)
+        view._starts[self.count + 1 : end + 1] = used + np.cumsum([len(c) for c in counts])
+        view._lengths = grown(self._lengths, self.count, end)
+        view._lengths[self.count : end] = [len(document.words) for document in documents]
+        view._live_length += sum(len(document.words) for document in documents)
+        view._frequency = np.bincount(ids, minlength=len(self._words)).astype(np.int32)
+        view._frequency[: len(self._frequency)] += self._frequency
         view.count = end
         view.live_count = self.live_count + len(documents)
         return view
@@ -132,13 +117,9 @@ class Postings:
         view.count = view.live_count = len(rows)
         return view
 
-    def weigh(self, words: Iterable[str]) -> list[QueryWord]:
-        """Look up the distinct words of a query, in an order that only depends on the words."""
-        return [self._weigh(word) for word in sorted(set(words))]
-
     def ceiling(self, words: Iterable[str]) -> float:
         """Return the BM25 score of a row that held every word many times."""
-        return sum(w.unit * w.idf * (K1 + 1) for w in self.weigh(words))
+        return float(self._weigh(sorted(set(words)))[2].sum())
 
     def score(self, words: Iterable[str]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Score every row against a query.
@@ -155,19 +136,27 @@ class Postings:
         """
         bm25 = np.zeros(self.count, dtype=np.float32)
         matched = np.zeros(self.count, dtype=np.float32)
-        average = self._live_length / self.live_count if self._live_length > 0 else 1.0
-        squares = 0.0
-        for word in self.weigh(words):
-            weight = word.unit * word.idf * (K1 + 1)
-            squares += weight * weight
-            if word.word_id >= 0:
-                entries = self._lists[word.word_id]
-                add_word_into(entries, self._lengths, average, weight, word.unit, bm25, matched)
-        if squares == 0.0:
-            return bm25, bm25
+        # Sorted, so that sums do not depend on the order of a set.
+        ids, units, weights = self._weigh(sorted(set(words)))
+        spread = float(np.sqrt(np.square(weights).sum()))
+        known = np.flatnonzero(ids >= 0)
+        if not len(known):
+            return bm25, matched
+        lists = [self._lists[word_id] for word_id in ids[known]]
+        starts = np.zeros(len(lists) + 1, dtype=np.int64)
+        np.cumsum([len(entries) for entries in lists], out=starts[1:])
+        add_words_into(
+            np.concatenate(lists),
+            starts,
+            np.stack([weights[known], units[known]]).astype(np.float32),
+            self._lengths,
+            self._live_length / self.live_count if self._live_length > 0 else 1.0,
+            bm25,
+            matched,
+        )
         matched *= matched
         evidence = bm25 * (matched / (matched + np.float32(COORDINATION)))
-        evidence *= np.float32(1.0 / math.sqrt(squares))
+        evidence *= np.float32(1.0 / spread)
         return bm25, evidence
 
     def holders(self, word: str) -> tuple[NDArray[np.int64], float]:
@@ -177,21 +166,25 @@ class Postings:
             rows int64[h], ascending, removed ones included; and the word's rarity in (0, 1],
             1 for a word that a single row of many holds.
         """
-        weighed = self._weigh(word)
-        if weighed.word_id < 0:
+        ids, _, weights = self._weigh([word])
+        if ids[0] < 0:
             return np.zeros(0, dtype=np.int64), 1.0
-        entries = self._lists[weighed.word_id]
+        entries = self._lists[ids[0]]
         rows = entries[: np.searchsorted(entries, self.count << TF_BITS)] >> TF_BITS
-        rarest = _idf(self.live_count, min(1, self.live_count))
-        return rows, min(1.0, weighed.idf / rarest)
+        rarest = _idf(self.live_count, np.array([min(1.0, self.live_count)]))[0] * (K1 + 1)
+        return rows, float(np.minimum(1.0, weights[0] / rarest))
 
-    def _weigh(self, word: str) -> QueryWord:
-        word_id = self._words.get(word, -1)
-        if word_id >= len(self._frequency):
-            word_id = -1  # A later view knows the word; this one does not.
-        frequency = int(self._frequency[word_id]) if word_id >= 0 else 0
-        unit = SINGLE_HAN_UNIT if is_single_han(word) else 1.0
-        return QueryWord(unit, _idf(self.live_count, frequency), word_id)
+    def _weigh(
+        self, words: Sequence[str]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+        """Return per word its list (-1 = none), its unit as a match, and its BM25 ceiling."""
+        ids = np.array([self._words.get(word, -1) for word in words], dtype=np.int64)
+        # A word that only a later view knows is unknown to this one.
+        ids[ids >= len(self._frequency)] = -1
+        units = np.array([SINGLE_HAN_UNIT if is_single_han(word) else 1.0 for word in words])
+        frequency = np.zeros(len(ids))
+        frequency[ids >= 0] = self._frequency[ids[ids >= 0]]
+        return ids, units, units * _idf(self.live_count, frequency) * (K1 + 1)
 
     def _next(self) -> Postings:
         """Return a copy of the view that shares its storage."""
@@ -199,25 +192,24 @@ class Postings:
         view.__dict__.update(self.__dict__)
         return view
 
-    def _enter(self, word: str, row: int, tf: int) -> int:
-        """Append one entry to a word's list; older views stop before it."""
-        packed = row << TF_BITS | min(tf, TF_MAX)
+    def _extend(self, word: str, packed: list[int]) -> None:
+        """Append entries of new rows to a word's list; older views stop before them."""
         word_id = self._words.get(word)
         if word_id is None:
-            word_id = len(self._lists)
-            self._lists.append(np.array([packed, NO_ENTRY], dtype=np.int64))
-            self._words[word] = word_id
-            return word_id
+            # The list first: whoever finds the word finds its list.
+            self._lists.append(np.array(packed, dtype=np.int64))
+            self._words[word] = len(self._lists) - 1
+            return
         entries = self._lists[word_id]
-        place = int(np.searchsorted(entries, packed))
-        if place == len(entries):
-            entries = np.full(max(LIST_CAPACITY_MIN, place + place // 2 + 1), NO_ENTRY, np.int64)
-            entries[:place] = self._lists[word_id]
-        entries[place] = packed
+        used = int(np.searchsorted(entries, packed[0]))
+        needed = used + len(packed)
+        if needed > len(entries):
+            entries = np.full(needed + needed // 2, NO_ENTRY, dtype=np.int64)
+            entries[:used] = self._lists[word_id][:used]
+        entries[used:needed] = packed
         self._lists[word_id] = entries
-        return word_id
 
 
-def _idf(live_count: int, frequency: int) -> float:
-    """Rarity of a word: Robertson-Sparck Jones with 1 added, so that it stays positive."""
-    return math.log(1 + (live_count - frequency + 0.5) / (frequency + 0.5))
+def _idf(live_count: int, frequency: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rarity of words: Robertson-Sparck Jones with 1 added, so that it stays positive."""
+    return np.asarray(np.log(1 + (live_count - frequency + 0.5) / (frequency + 0.5)))

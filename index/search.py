@@ -21,7 +21,7 @@ from recalld.index.filter import exclude
 from recalld.index.plan import QueryPlan, Ranking
 from recalld.index.postings import Postings
 from recalld.scoring import decay, masks
-from recalld.scoring.fuse import normalise_keyword, normalise_vector
+from recalld.scoring.fuse import fuse_into, normalise_keyword, normalise_vector
 from recalld.scoring.masks import EXCLUDED_COUNT, Excluded
 from recalld.scoring.params import (
     CHANNEL_COUNT,
@@ -30,7 +30,7 @@ from recalld.scoring.params import (
     Fusion,
     RankParams,
 )
-from recalld.scoring.rank import Evidence, Weights, factor_floor, make_weights, may_win, rank
+from recalld.scoring.rank import Evidence, Weights, make_weights, may_win, rank
 
 # The graph is asked for this many candidates per hit wanted, and never for fewer than the minimum.
 GRAPH_PER_HIT = 4
@@ -38,8 +38,13 @@ GRAPH_COUNT_MIN = 256
 # Memories with the most keyword evidence that join the graph's candidates.
 KEYWORD_COUNT = 256
 
+# Per hit wanted, this many rows are scored exactly to learn what the others must reach.
+SEED_PER_HIT = 8
+
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
+# Raw and normalised scores of all rows, per channel that reads the texts and found something.
+Words = dict[Channel, tuple[Floats, Floats]]
 
 
 @dataclass(frozen=True)
@@ -65,11 +70,13 @@ class Searcher:
         params: numbers of the ranking.
         analyzer: the one that made the postings.
         exact_max: matches up to which the graph is not asked.
+        decays: half-lives and floors of `params`, as `decay_into` takes them.
     """
 
     params: RankParams
     analyzer: Analyzer
     exact_max: int
+    decays: NDArray[np.float64]
 
     def search(self, generation: Generation, plan: QueryPlan) -> Ranking:
         """Answer a checked plan."""
@@ -88,35 +95,42 @@ class Searcher:
         words = self._words(generation, plan)
         if generation.graph is not None and plan.vectors is not None and matched > self.exact_max:
             rows = self._graph_rows(generation, plan, rows, words)
-        evidence = self._evidence(generation, plan, rows, words, weights)
+        if plan.fusion == Fusion.WEIGHTED and asked:
+            rows = self._promising(generation, plan, rows, words, weights)
+        evidence = self._evidence(generation, plan, rows, words)
         best = rank(evidence, weights, plan.k, plan.min_score)
         counts = np.bincount(excluded, minlength=EXCLUDED_COUNT)
         return Ranking(
             **vars(best), matched=matched, considered=len(evidence.labels), excluded=counts
         )
 
+    def _promising(
+        self, generation: Generation, plan: QueryPlan, rows: Rows, words: Words, weights: Weights
+    ) -> Rows:
+        """Drop rows that cannot be among the best k, by an 8-bit scan."""
+        if len(rows) <= max(SCAN_COUNT_MIN, SEED_PER_HIT * plan.k):
+            return rows
+        normalised = _gathered(words, rows)
+        slack = 0.0
+        if plan.vectors is not None:
+            _, normalised[Channel.VECTOR] = self._vectors(generation, plan, rows, exact=False)
+            step = SCAN_SLACK / (VECTOR_SPREADS_TOTAL * self.params.spread)
+            slack = float(weights.channels[Channel.VECTOR]) * step
+        logit = np.empty(len(rows), dtype=np.float32)
+        fuse_into(normalised, weights.channels, weights.bias, logit)
+        # Score a few exactly first: what the k-th of them reaches, all others must reach.
+        seed_count = SEED_PER_HIT * plan.k
+        seeds = np.argpartition(logit, len(logit) - seed_count)[-seed_count:]
+        evidence = self._evidence(generation, plan, rows[seeds], words)
+        worst = float(rank(evidence, weights, plan.k, 0.0).scores[-1])
+        importance = generation.columns.small[masks.IMPORTANCE, rows]
+        return rows[may_win(logit, decay.importance_factor(importance), worst, slack)]
+
     def _evidence(
-        self,
-        generation: Generation,
-        plan: QueryPlan,
-        rows: Rows,
-        words: dict[Channel, tuple[Floats, Floats]],
-        weights: Weights,
+        self, generation: Generation, plan: QueryPlan, rows: Rows, words: Words
     ) -> Evidence:
-        """Score exactly every row that may be among the best."""
-        normalised = np.zeros((CHANNEL_COUNT, len(rows)), dtype=np.float32)
-        for channel, (_, values) in words.items():
-            normalised[channel] = values[rows]
-        prunable = plan.fusion == Fusion.WEIGHTED and np.isfinite(weights.bias)
-        if prunable and len(rows) > max(SCAN_COUNT_MIN, plan.k):
-            slack = 0.0
-            if plan.vectors is not None:
-                _, normalised[Channel.VECTOR] = self._vectors(generation, plan, rows, exact=False)
-                step = SCAN_SLACK / (VECTOR_SPREADS_TOTAL * self.params.spread)
-                slack = float(weights.channels[Channel.VECTOR]) * step
-            kept = may_win(normalised, weights, plan.k, slack, factor_floor(self.params))
-            rows = rows[kept]
-            normalised = np.ascontiguousarray(normalised[:, kept])
+        """Gather the exact evidence of rows."""
+        normalised = _gathered(words, rows)
         raw = np.zeros((CHANNEL_COUNT, len(rows)), dtype=np.float32)
         for channel, (values, _) in words.items():
             raw[channel] = values[rows]
@@ -147,21 +161,19 @@ class Searcher:
             best = np.maximum(best, score)
         return raw, best
 
-    def _words(
-        self, generation: Generation, plan: QueryPlan
-    ) -> dict[Channel, tuple[Floats, Floats]]:
+    def _words(self, generation: Generation, plan: QueryPlan) -> Words:
         """Return raw and normalised scores of all rows, per channel that reads the texts."""
-        out: dict[Channel, tuple[Floats, Floats]] = {}
+        out: Words = {}
         for text, weight in zip(plan.texts, plan.text_weights, strict=False):
             tokens = self.analyzer.analyze(text)
             bm25, evidence = generation.postings.score(tokens.words)
+            found: Words = {Channel.KEYWORD: (bm25, normalise_keyword(evidence))}
             identifiers = self._identifiers(generation.postings, tokens)
+            if identifiers is not None:
+                found[Channel.IDENTIFIER] = (identifiers, identifiers)
             keys = self._keys(generation.columns, text, tokens)
-            found = {
-                Channel.KEYWORD: (bm25, normalise_keyword(evidence)),
-                Channel.IDENTIFIER: (identifiers, identifiers),
-                Channel.KEY: (keys, keys),
-            }
+            if keys is not None:
+                found[Channel.KEY] = (keys, keys)
             for channel, (raw, normalised) in found.items():
                 scaled = normalised if weight == 1.0 else normalised * np.float32(weight)
                 if channel in out:
@@ -170,22 +182,24 @@ class Searcher:
                 out[channel] = (raw, scaled)
         return out
 
-    def _identifiers(self, postings: Postings, tokens: Tokens) -> Floats:
-        """Share of the query's identifiers that a row holds whole, each by its rarity."""
+    def _identifiers(self, postings: Postings, tokens: Tokens) -> Floats | None:
+        """Share of the query's identifiers that a row holds whole, each by its squared rarity."""
+        if not tokens.identifiers:
+            return None
         share = np.zeros(postings.count, dtype=np.float32)
         for word in sorted(tokens.identifiers):
             rows, rarity = postings.holders(word)
-            share[rows] += np.float32(rarity / len(tokens.identifiers))
+            share[rows] += np.float32(rarity * rarity / len(tokens.identifiers))
         return np.minimum(share, np.float32(1.0))
 
-    def _keys(self, columns: Columns, text: str, tokens: Tokens) -> Floats:
+    def _keys(self, columns: Columns, text: str, tokens: Tokens) -> Floats | None:
         """Mark rows whose key the query is, or names as one of its identifiers."""
         whole = unicodedata.normalize("NFC", text).strip()
         names = {whole, whole.lower(), *tokens.identifiers} - {""}
         numbers = [columns.dictionaries[KEY].number(name) for name in sorted(names)]
         numbers = [number for number in numbers if number >= 0]
         if not numbers:
-            return np.zeros(columns.count, dtype=np.float32)
+            return None
         return np.isin(columns.strings[KEY, : columns.count], numbers).astype(np.float32)
 
     def _factors(self, columns: Columns, rows: Rows, now_us: int) -> Floats:
@@ -197,7 +211,7 @@ class Searcher:
             importance,
             columns.times[masks.ANCHOR_TIME, rows],
             now_us,
-            decay.decay_table(self.params),
+            self.decays,
             factors[decay.DECAY_ROW],
         )
         factors[decay.IMPORTANCE_ROW] = decay.importance_factor(importance)
@@ -211,7 +225,7 @@ class Searcher:
         generation: Generation,
         plan: QueryPlan,
         rows: Rows,
-        words: dict[Channel, tuple[Floats, Floats]],
+        words: Words,
     ) -> Rows:
         """Choose candidates among many matches: near ones, and the best of every other channel."""
         graph, columns = generation.graph, generation.columns
@@ -231,3 +245,11 @@ class Searcher:
             kth = np.partition(normalised, len(normalised) - 1 - kept)[len(normalised) - 1 - kept]
             chosen |= normalised > max(float(kth), 0.0)
         return np.flatnonzero(chosen & passes)
+
+
+def _gathered(words: Words, rows: Rows) -> Floats:
+    """Lay out the normalised scores of rows as float32[CHANNEL_COUNT, m]."""
+    normalised = np.zeros((CHANNEL_COUNT, len(rows)), dtype=np.float32)
+    for channel, (_, values) in words.items():
+        normalised[channel] = values[rows]
+    return normalised

@@ -111,8 +111,8 @@ class RankParams:
 
     mean: float
     spread: float
-    weights: tuple[float, float, float, float] = (10.0, 9.0, 6.0, 4.0)
-    background: float = -3.5
+    weights: tuple[float, float, float, float] = (15.0, 10.0, 6.0, 4.0)
+    background: float = -4.0
     decay: tuple[Decay, ...] = field(default_factory=_unset_as_fact)
 
     def __post_init__(self) -> None:

@@ -18,12 +18,9 @@ from numpy.typing import NDArray
 
 from recalld.scoring.decay import CONFIDENCE_ROW, DECAY_ROW, FACTOR_COUNT, IMPORTANCE_ROW
 from recalld.scoring.errors import BadScoringInput
-from recalld.scoring.fuse import fuse_into, logistic, reciprocal_ranks, score_into
+from recalld.scoring.fuse import fuse_into, reciprocal_ranks, score_into
 from recalld.scoring.params import (
     CHANNEL_COUNT,
-    CONFIDENCE_FLOOR,
-    IMPORTANCE_FACTOR,
-    STATED_BY_FACTOR,
     VECTOR_SPREADS_BELOW,
     VECTOR_SPREADS_TOTAL,
     WEIGHT_MAX,
@@ -33,6 +30,10 @@ from recalld.scoring.params import (
 )
 from recalld.scoring.topk import select
 
+# Beyond this the base is 1 in float32, and exp stays finite.
+ODDS_LOG_MAX = 60.0
+# Candidates within this share of the score to reach are kept: float32 rounding.
+ROUNDING = 1e-5
 _BACKGROUND_VECTOR = VECTOR_SPREADS_BELOW / VECTOR_SPREADS_TOTAL
 
 
@@ -160,35 +161,23 @@ def rank(evidence: Evidence, weights: Weights, k: int, min_score: float) -> Rank
 
 
 def may_win(
-    normalised: NDArray[np.float32], weights: Weights, k: int, slack: float, floor: float
+    logit: NDArray[np.float32], ceiling: NDArray[np.float32], worst: float, slack: float
 ) -> NDArray[np.int64]:
-    """Drop candidates that cannot be among the best k, whatever their factors.
+    """Drop candidates that cannot reach a score, whatever their age.
 
     Args:
-        normalised: float32[CHANNEL_COUNT, m], approximate.
-        weights: of WEIGHTED fusion.
-        k: hits wanted, >= 1.
-        slack: largest error of the approximation, in log-odds.
-        floor: smallest product of factors, in (0, 1]; the largest is 1.
+        logit: float32[m], approximate log-odds of the base.
+        ceiling: float32[m], the largest product of factors each may have, in (0, 1].
+        worst: a score that k candidates are known to reach.
+        slack: largest error of `logit`.
 
     Returns:
-        int64 positions, ascending, of all that may win.
+        int64 positions, ascending, of all that may reach it.
     """
-    logit = np.empty(normalised.shape[1], dtype=np.float32)
-    fuse_into(normalised, weights.channels, weights.bias, logit)
-    if len(logit) <= k:
-        return np.arange(len(logit))
-    kth = float(np.partition(logit, len(logit) - k)[len(logit) - k]) - slack
-    # The k-th is worth at least this; to pass it, an undecayed rival needs this base.
-    worth = logistic(kth) * floor
-    needed = math.log(worth / (1.0 - worth)) if 0.0 < worth < 1.0 else -math.inf
-    return np.flatnonzero(logit >= np.float32(needed - slack))
-
-
-def factor_floor(params: RankParams) -> float:
-    """Return the smallest product of factors that a memory can have."""
-    fade = min(decay.floor for decay in params.decay)
-    return fade * min(IMPORTANCE_FACTOR) * CONFIDENCE_FLOOR * min(STATED_BY_FACTOR)
+    # base * ceiling >= worst, written without a logarithm per candidate.
+    odds = np.exp(np.minimum(logit + np.float32(slack), np.float32(ODDS_LOG_MAX)))
+    reach = ceiling - np.float32(worst * (1.0 - ROUNDING))
+    return np.flatnonzero(odds * reach >= np.float32(worst * (1.0 - ROUNDING)))
 
 
 def _ranks(evidence: Evidence) -> NDArray[np.float32]:
