@@ -178,7 +178,7 @@ class DuckDBStore:
         lines: list[str] = []
         try:
             lines += self._queries.check_index()
-            requests, revisions = self._queries.requests(), self._queries.revisions()
+            requests, revisions = self._queries.requests(), self._queries.revisions
             lines += rules.store_violations(self._queries.load(), requests, revisions)
         except Corrupt as error:
             lines.append(str(error))

@@ -119,9 +119,8 @@ class MemoryStore:
         """See `Store.check`."""
         with self._lock:
             image = self._opened()
-            return rules.store_violations(
-                self.load(), list(image.requests.values()), dict(image.revisions)
-            )
+            requests = list(image.requests.values())
+            return rules.store_violations(self.load(), requests, self.revisions)
 
     def close(self) -> None:
         """See `Store.close`."""

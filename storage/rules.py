@@ -7,7 +7,7 @@ are limits of the server's edge.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import numpy as np
 
@@ -102,35 +102,45 @@ def request_violations(request: StoredRequest) -> Iterator[str]:
 def store_violations(
     memories: Iterable[StoredMemory],
     requests: Iterable[StoredRequest],
-    revisions: Mapping[str, int],
+    revisions: Callable[[], Mapping[str, int]],
 ) -> list[str]:
     """Returns one line per rule broken anywhere: the rule, how often, and the first labels.
+
+    Args:
+        memories: all there are, read now.
+        requests: all there are, read before.
+        revisions: asked after the memories, so that no row written meanwhile seems too new.
 
     Complexity: one pass; memory for one id per row.
     """
     found: defaultdict[str, list[object]] = defaultdict(list)
     ids: set[str] = set()
     dims: dict[str, int] = {}
+    newest: dict[str, tuple[int, int]] = {}
     try:
         for memory in memories:
             record = memory.record
+            tenant = record.scope.tenant
             for rule in row_violations(memory):
                 found[rule].append(record.label)
-            if record.revision > revisions.get(record.scope.tenant, 0):
-                found["row is newer than its tenant's revision"].append(record.label)
             if record.id in ids:
                 found["id is used twice"].append(record.label)
             ids.add(record.id)
-            if memory.vector is not None:
-                dim = dims.setdefault(memory.fingerprint, memory.vector.size)
-                if dim != memory.vector.size:
-                    found["vector width differs within its model"].append(record.label)
+            newest[tenant] = max(newest.get(tenant, (0, 0)), (record.revision, record.label))
+            if memory.vector is not None and memory.vector.size != dims.setdefault(
+                memory.fingerprint, memory.vector.size
+            ):
+                found["vector width differs within its model"].append(record.label)
     except Corrupt as error:  # What was found before the unreadable block still counts.
         found[str(error)].append("the rest was not read")
+    known = revisions()
+    for tenant, (revision, label) in newest.items():
+        if revision > known.get(tenant, 0):
+            found["newest row of a tenant is newer than its revision"].append(label)
     for request in requests:
         for rule in request_violations(request):
             found[f"request: {rule}"].append(request.request_id)
-        if request.tenant not in revisions:
+        if request.tenant not in known:
             found["request: tenant has no revision"].append(request.request_id)
     return [_line(rule, rows) for rule, rows in found.items()]
 

@@ -212,7 +212,7 @@ class StoreContract:
         assert store.stats().row_count == 1
 
     def test_concurrent_writers_and_readers_agree(self, reopen: Reopen) -> None:
-        """Batches of many tenants written at once, under reads and a checkpoint, all arrive."""
+        """Batches written at once under reads, a checkpoint and a check all arrive, and none errs."""
         store = reopen()
 
         def write(number: int) -> None:
@@ -225,6 +225,7 @@ class StoreContract:
         with ThreadPoolExecutor(4) as pool:
             done = [pool.submit(write, number) for number in range(4)]
             store.checkpoint()
+            assert store.check() == []
             for future in done:
                 future.result(timeout=30)
         store = reopen()

@@ -37,14 +37,14 @@ def test_a_refusal_never_quotes_the_text() -> None:
 def test_check_counts_and_quotes_only_the_first_labels() -> None:
     """One line per rule: how often it is broken, and the first five labels."""
     rows = [memory(label, 1, kind=99) for label in range(1, 9)]
-    (line,) = rules.store_violations(rows, [], {"acme": 1})
+    (line,) = rules.store_violations(rows, [], lambda: {"acme": 1})
     assert line == "kind is not a number of its enum: 8 (1, 2, 3, 4, 5, ...)"
 
 
 def test_check_compares_rows_with_their_tenant() -> None:
     """A row newer than its tenant, and a request of an unknown tenant, are violations."""
     lines = rules.store_violations(
-        [memory(1, 3)], [request("r", tenant="zeta"), request("")], {"acme": 2}
+        [memory(1, 3)], [request("r", tenant="zeta"), request("")], lambda: {"acme": 2}
     )
     assert len(lines) == 3
 
@@ -56,6 +56,6 @@ def test_what_was_found_before_damage_is_kept() -> None:
         yield memory(1, 1, kind=99)
         raise Corrupt(Path("x"), "checksum")
 
-    lines = rules.store_violations(rows(), [], {"acme": 1})
+    lines = rules.store_violations(rows(), [], lambda: {"acme": 1})
     assert len(lines) == 2
     assert "checksum" in lines[1]
