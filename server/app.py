@@ -20,6 +20,7 @@ import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
+from recalld.index.analyzer import Analyzer
 from recalld.index.batching import BatchingEmbedder
 from recalld.index.embedder import Embedder, default_model_dir
 from recalld.index.partition import PartitionIndex
@@ -29,6 +30,7 @@ from recalld.server.clock import Clock, SystemClock
 from recalld.server.config import Config, EmbedderSection, environment
 from recalld.server.dispatch import Dispatcher, Gate
 from recalld.server.errors import AddressInUse
+from recalld.server.graphs import Graphs
 from recalld.server.limits import MESSAGE_BYTES_MAX
 from recalld.server.partitions import Partitions
 from recalld.server.version import VERSION
@@ -127,11 +129,16 @@ class App:
         stack.push_async_callback(asyncio.to_thread, store.close)
         params = RankParams(mean=embedder.calibration.mean, spread=embedder.calibration.spread)
         partitions = Partitions(
-            partial(PartitionIndex, embedder.dim, params, exact_max=config.ranking.exact_rows_max)
+            partial(PartitionIndex, embedder.dim, params, Analyzer(), config.ranking.exact_rows_max)
         )
         loaded = await asyncio.to_thread(reload.reload, store, partitions, embedder, self.log)
         measures.memories.set(loaded.memory_count)
-        writer = Writer(store, pool, measures, embedder.fingerprint)
+        graphs = Graphs(self.log)
+        stack.push_async_callback(graphs.close)
+        for partition in partitions:
+            graphs.consider(partition)
+        writer = Writer(store, pool, graphs, measures, embedder.fingerprint)
+        stack.push_async_callback(writer.drain)
         table.fill(
             services.Parts(
                 config=config,

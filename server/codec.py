@@ -33,6 +33,8 @@ from recalld.storage.record import (
 )
 from recalld.v1 import memory_service_pb2, types_pb2
 
+NO_SOURCE = Source()
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Draft:
@@ -212,14 +214,6 @@ def memory(record: MemoryRecord, now_us: int) -> types_pb2.Memory:
         confidence=record.confidence,
         stated_by=record.stated_by,
         visibility=record.visibility,
-        event_time=times.to_wire(record.event_time_us),
-        valid_from=times.to_wire(record.valid_from_us),
-        valid_to=times.to_wire(record.valid_to_us),
-        create_time=times.to_wire(record.create_time_us),
-        update_time=times.to_wire(record.update_time_us),
-        confirm_time=times.to_wire(record.confirm_time_us),
-        expire_time=times.to_wire(record.expire_time_us),
-        last_used_time=times.to_wire(record.last_used_time_us),
         status=status,
         superseded_by=record.superseded_by,
         conflict_group=record.conflict_group,
@@ -229,7 +223,19 @@ def memory(record: MemoryRecord, now_us: int) -> types_pb2.Memory:
         etag=etag(record),
         revision=record.revision,
     )
-    if said != Source():
+    for name, time_us in (
+        ("event_time", record.event_time_us),
+        ("valid_from", record.valid_from_us),
+        ("valid_to", record.valid_to_us),
+        ("create_time", record.create_time_us),
+        ("update_time", record.update_time_us),
+        ("confirm_time", record.confirm_time_us),
+        ("expire_time", record.expire_time_us),
+        ("last_used_time", record.last_used_time_us),
+    ):
+        if time_us:
+            times.set_wire(getattr(message, name), time_us)
+    if said != NO_SOURCE:
         message.source.session_id = said.session_id
         message.source.turn = said.turn
         message.source.message_id = said.message_id

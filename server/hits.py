@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from recalld.index.plan import Ranking
@@ -36,53 +37,58 @@ DROP_REASONS: dict[int, int] = {
     Excluded.FILTER: Drop.DROP_REASON_FILTER,
 }
 
-REASON_NAMES = {
-    Channel.VECTOR: "similar meaning",
-    Channel.KEYWORD: "shared words",
-    Channel.IDENTIFIER: "exact identifier",
-    Channel.KEY: "exact key",
-}
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RankedHit:
-    """One hit before it is encoded."""
+    """One hit before it is encoded; `ranking` and `place` lead to its parts."""
 
     record: MemoryRecord
     score: float
     band: int
     reasons: tuple[str, ...]
-    parts: explain.ScoreParts
+    ranking: Ranking
+    place: int
 
 
-def make_hit(ranking: Ranking, place: int, record: MemoryRecord) -> RankedHit:
-    """The hit at a place of a ranking."""
-    parts = explain.parts(ranking, place)
-    evidence = {part.channel: part.normalised for part in parts.channels}
-    vector = evidence.get(Channel.VECTOR, 0.0) >= VECTOR_AGREES
-    keyword = evidence.get(Channel.KEYWORD, 0.0) >= KEYWORD_AGREES
-    exact = evidence.get(Channel.IDENTIFIER, 0.0) > 0 or evidence.get(Channel.KEY, 0.0) > 0
-    asked = bool(parts.channels)
-    agreed = exact or (vector and keyword) or not asked
-    score = parts.score
-    band = (
-        Band.CONFIDENCE_BAND_HIGH
-        if agreed and score >= HIGH_SCORE_MIN
-        else Band.CONFIDENCE_BAND_LOW
-    )
-    reasons = tuple(
-        REASON_NAMES[channel]
-        for channel, witnessed in (
-            (Channel.KEY, evidence.get(Channel.KEY, 0.0) > 0),
-            (Channel.IDENTIFIER, evidence.get(Channel.IDENTIFIER, 0.0) > 0),
-            (Channel.KEYWORD, keyword),
-            (Channel.VECTOR, vector),
-        )
-        if witnessed
-    )
-    if not asked:
-        reasons = ("matches the filter",)
-    return RankedHit(record, score, band, reasons, parts)
+def make_hits(ranking: Ranking, record_of: Callable[[int], MemoryRecord | None]) -> list[RankedHit]:
+    """Hits of one ranking, best first.
+
+    Args:
+        ranking: of one partition.
+        record_of: record of a label, or None for one that must not go out.
+    """
+    asked = bool(ranking.weights.channels.any())
+    evidence = ranking.normalised.T.tolist()
+    made = []
+    for place, (label, score) in enumerate(
+        zip(ranking.labels.tolist(), ranking.scores.tolist(), strict=True)
+    ):
+        record = record_of(label)
+        if record is None:
+            continue
+        agreed, reasons = _witnesses(evidence[place]) if asked else (True, ("matches the filter",))
+        high = agreed and score >= HIGH_SCORE_MIN
+        band = Band.CONFIDENCE_BAND_HIGH if high else Band.CONFIDENCE_BAND_LOW
+        made.append(RankedHit(record, score, band, reasons, ranking, place))
+    return made
+
+
+def _witnesses(normalised: list[float]) -> tuple[bool, tuple[str, ...]]:
+    """Whether independent channels agree on a memory, and the names of those that speak for it."""
+    key = normalised[Channel.KEY] > 0
+    identifier = normalised[Channel.IDENTIFIER] > 0
+    keyword = normalised[Channel.KEYWORD] >= KEYWORD_AGREES
+    vector = normalised[Channel.VECTOR] >= VECTOR_AGREES
+    reasons = []
+    if key:
+        reasons.append("exact key")
+    if identifier:
+        reasons.append("exact identifier")
+    if keyword:
+        reasons.append("shared words")
+    if vector:
+        reasons.append("similar meaning")
+    return key or identifier or (vector and keyword), tuple(reasons)
 
 
 def wire_parts(parts: explain.ScoreParts) -> pb.ScoreParts:
@@ -112,7 +118,7 @@ def wire_hit(hit: RankedHit, now_us: int, *, with_parts: bool) -> pb.Hit:
         memory=codec.memory(hit.record, now_us), score=hit.score, band=hit.band, reasons=hit.reasons
     )
     if with_parts:
-        message.parts.CopyFrom(wire_parts(hit.parts))
+        message.parts.CopyFrom(wire_parts(explain.parts(hit.ranking, hit.place)))
     return message
 
 

@@ -35,6 +35,6 @@ class Partitions:
         """Partitions of one tenant that hold something."""
         return (part for (owner, _), part in self._table.items() if owner == tenant and len(part))
 
-    def memory_count(self) -> int:
-        """Memories of any status in all partitions."""
-        return sum(len(partition) for partition in self._table.values())
+    def __iter__(self) -> Iterator[Partition]:
+        """Every partition."""
+        return iter(list(self._table.values()))

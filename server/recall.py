@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import asyncio
 import uuid
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import count
 
 import numpy as np
 from google.protobuf.duration_pb2 import Duration
@@ -28,7 +30,7 @@ from recalld.server.ask import Ask, Defaults
 from recalld.server.call import Call
 from recalld.server.config import RankingSection
 from recalld.server.errors import InvalidRequest, RevisionNotReached
-from recalld.server.hits import RankedHit, make_hit
+from recalld.server.hits import RankedHit, make_hits
 from recalld.server.indexing import embedded_text
 from recalld.server.language import detect_language
 from recalld.server.limits import BATCH_RECALL_COUNT_MAX, K_DEFAULT, RESPONSE_BYTES_MAX
@@ -37,6 +39,7 @@ from recalld.server.partition import Partition
 from recalld.server.partitions import Partitions
 from recalld.server.writer import Writer
 from recalld.storage.errors import MemoryNotFound
+from recalld.storage.record import MemoryRecord
 from recalld.v1 import recall_service_pb2 as pb
 
 Vectors = NDArray[np.float32]
@@ -82,6 +85,12 @@ class Found:
     now_us: int
 
 
+def recall_names() -> Iterator[str]:
+    """Names of recalls: unique over restarts, and cheaper than a random one for each."""
+    prefix = uuid.uuid4().hex[:16]
+    return (f"{prefix}{number:016x}" for number in count(1))
+
+
 @dataclass(frozen=True)
 class Recall:
     """Handler of Recall, and what BuildContext and BatchRecall build on."""
@@ -93,6 +102,7 @@ class Recall:
     pool: ThreadPoolExecutor
     ranking: RankingSection
     defaults: Defaults = field(init=False)
+    names: Iterator[str] = field(default_factory=recall_names, init=False)
 
     def __post_init__(self) -> None:
         """Turn the configuration into the ranking's own terms."""
@@ -250,22 +260,22 @@ class Recall:
         self, asked: Ask, chosen: list[Partition], rankings: list[Ranking], call: Call
     ) -> list[RankedHit]:
         """Hits of all partitions in one order: score, then newer, then stored later."""
+        about_now = not (asked.view.as_of_us or asked.view.known_at_us)
+
+        def record_of(part: Partition, label: int) -> MemoryRecord | None:
+            """The record, unless it is not of this partition or was replaced since the search."""
+            record = part.records.get(label)
+            if (
+                record is None
+                or record.scope.user_id != part.user_id
+                or record.scope.tenant != call.tenant
+            ):
+                return None
+            return None if about_now and record.status not in asked.view.statuses else record
+
         collected: list[RankedHit] = []
         for part, ranking in zip(chosen, rankings, strict=True):
-            for place, label in enumerate(ranking.labels.tolist()):
-                record = part.records.get(label)
-                where = asked.scope
-                if (
-                    record is None
-                    or record.scope.user_id != part.user_id
-                    or record.scope.tenant != where.tenant
-                ):
-                    continue
-                about_now = not (asked.view.as_of_us or asked.view.known_at_us)
-                if about_now and record.status not in asked.view.statuses:
-                    # Replaced between the search and now.
-                    continue
-                collected.append(make_hit(ranking, place, record))
+            collected += make_hits(ranking, partial(record_of, part))
         if len(chosen) > 1:
             collected.sort(
                 key=lambda hit: (-hit.score, -hit.record.create_time_us, -hit.record.label)
@@ -283,7 +293,7 @@ class Recall:
     ) -> pb.RecallResponse:
         """Everything of the answer but the hits."""
         response = pb.RecallResponse(
-            recall_id=uuid.uuid4().hex,
+            recall_id=next(self.names),
             abstained=not ranked,
             conflicts=hits.conflicts(ranked),
             revision=held,

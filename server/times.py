@@ -41,6 +41,12 @@ def to_wire(time_us: int) -> Timestamp | None:
     return Timestamp(seconds=time_us // 1_000_000, nanos=time_us % 1_000_000 * 1000)
 
 
+def set_wire(message: Timestamp, time_us: int) -> None:
+    """Set a Timestamp in place; cheaper than making one and copying it."""
+    message.seconds, rest_us = divmod(time_us, 1_000_000)
+    message.nanos = rest_us * 1000
+
+
 def parse_rfc3339(text: str, field: str) -> int:
     """Microseconds of a text such as 2026-12-02T14:00:00Z; a zone is required.
 

@@ -21,6 +21,7 @@ from google.protobuf.message import Message
 from recalld.server.call import Call
 from recalld.server.change import Change
 from recalld.server.errors import RequestIdReused
+from recalld.server.graphs import Graphs
 from recalld.server.indexing import index_row
 from recalld.server.metrics import Metrics
 from recalld.server.partition import Partition
@@ -33,23 +34,31 @@ class Writer:
     """Runs planned writes against the store and the partitions."""
 
     def __init__(
-        self, store: Store, pool: ThreadPoolExecutor, metrics: Metrics, fingerprint: str
+        self,
+        store: Store,
+        pool: ThreadPoolExecutor,
+        graphs: Graphs,
+        metrics: Metrics,
+        fingerprint: str,
     ) -> None:
         """Take over the store's revisions.
 
         Args:
             store: the durable truth.
             pool: threads on which the index is changed.
+            graphs: told of every partition that grew.
             metrics: where commit times go.
             fingerprint: of the embedder whose vectors are written.
         """
         self._store = store
         self._pool = pool
+        self._graphs = graphs
         self._metrics = metrics
         self._fingerprint = fingerprint
         self._revisions = store.revisions()
         self._published = dict(self._revisions)
         self._pending: dict[tuple[str, str], asyncio.Future[Any]] = {}
+        self._running: set[asyncio.Task[Any]] = set()
 
     def revision(self, tenant: str) -> int:
         """Newest revision handed out to a tenant."""
@@ -96,7 +105,7 @@ class Writer:
                 )
             return response_class.FromString(known.response)
         row = StoredRequest(call.tenant, request_id, method, body_hash, b"", call.clock.now_us())
-        task = asyncio.ensure_future(run(row))
+        task = asyncio.create_task(_awaited(run(row)))
         self._pending[key] = task
         task.add_done_callback(lambda _: self._pending.pop(key))
         return await asyncio.shield(task)
@@ -114,8 +123,15 @@ class Writer:
 
         The write goes on to its end even when the caller is cancelled.
         """
-        task = asyncio.ensure_future(self._locked(call, partition, plan, row))
+        task = asyncio.create_task(self._locked(call, partition, plan, row))
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
         return await asyncio.shield(task)
+
+    async def drain(self) -> None:
+        """Wait for the writes whose callers have gone away."""
+        while self._running:
+            await asyncio.wait(self._running)
 
     async def _locked(
         self,
@@ -204,3 +220,9 @@ class Writer:
                 partition.index.add(rows, np.stack([change.vectors[label] for label in new]))
 
         await asyncio.get_running_loop().run_in_executor(self._pool, apply)
+        self._graphs.consider(partition)
+
+
+async def _awaited(work: Awaitable[R]) -> R:
+    """A coroutine around any awaitable, which a task needs."""
+    return await work
