@@ -26,17 +26,11 @@ import duckdb
 from recalld.storage import commands, database_file, rules
 from recalld.storage.counters import Counters
 from recalld.storage.database_file import size_bytes
-from recalld.storage.errors import (
-    Corrupt,
-    DirectoryLocked,
-    StorageError,
-    StoreClosed,
-    StoreFailed,
-)
+from recalld.storage.errors import Corrupt, DirectoryLocked, StorageError, StoreClosed, StoreFailed
 from recalld.storage.fsio import Files
 from recalld.storage.lock import read_holder
 from recalld.storage.queries import Queries
-from recalld.storage.requests import RecentRequests
+from recalld.storage.requests import REQUEST_BYTES_MAX, REQUEST_COUNT_MAX, RecentRequests
 from recalld.storage.store import Partition, StoredMemory, StoredRequest, StoreStats, WriteBatch
 from recalld.storage.writer import GroupWriter
 
@@ -57,14 +51,15 @@ class DuckDBOptions:
         created_by: version of the program, kept in a new database.
         memory_limit_bytes: for DuckDB's buffers, >= 64 MiB.
         files: sync and rename.
-        recent: where recent answers are kept, empty.
+        request_count_max, request_bytes_max: answers kept in memory; older ones are read from disk.
     """
 
     now_us: int
     created_by: str
     memory_limit_bytes: int = MEMORY_LIMIT_BYTES
     files: Files = field(default_factory=Files)
-    recent: RecentRequests = field(default_factory=RecentRequests)
+    request_count_max: int = REQUEST_COUNT_MAX
+    request_bytes_max: int = REQUEST_BYTES_MAX
 
 
 class DuckDBStore:
@@ -97,7 +92,7 @@ class DuckDBStore:
         self._state_lock = threading.Lock()
         self._closed = False
         self._commit_count = self._last_commit_us = 0
-        self._recent = options.recent
+        self._recent = RecentRequests(options.request_count_max, options.request_bytes_max)
         try:
             self._reader = _Reader(self._connection, self._path)
             self._queries = Queries(self._reader, self._path)

@@ -212,7 +212,7 @@ class StoreContract:
         assert store.stats().row_count == 1
 
     def test_concurrent_writers_and_readers_agree(self, reopen: Reopen) -> None:
-        """Batches written at once under reads, a checkpoint and a check all arrive, and none errs."""
+        """Batches written at once, under reads, a checkpoint and a check, all arrive."""
         store = reopen()
 
         def write(number: int) -> None:

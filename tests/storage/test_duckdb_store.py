@@ -22,7 +22,6 @@ from recalld.storage.errors import Corrupt, FormatTooNew, StoreFailed
 from recalld.storage.fsio import Files
 from recalld.storage.lock import DirectoryLock
 from recalld.storage.memory_store import MemoryImage, MemoryStore
-from recalld.storage.requests import RecentRequests
 from recalld.storage.store import WriteBatch
 from tests.conformance.store_contract import Reopen, StoreContract
 from tests.storage.samples import any_memory, memory, request, state
@@ -176,17 +175,16 @@ def test_sql_cannot_leave_the_database(tmp_path: Path) -> None:
 
 def test_answers_dropped_from_memory_are_found_on_disk(tmp_path: Path) -> None:
     """With room for two answers in memory all five are found, before and after reopening."""
-    store = open_store(tmp_path, recent=RecentRequests(count_max=2))
+    store = open_store(tmp_path, request_count_max=2)
     answers = [request(f"r{number}", create_time_us=number) for number in range(5)]
     for answer in answers:
         store.write(WriteBatch("acme", 1, request=answer))
     assert [store.find_request("acme", a.request_id) for a in answers] == answers
     store.close()
-    for recent in (RecentRequests(count_max=2), RecentRequests(bytes_max=1_200)):
-        store = open_store(tmp_path, recent=recent)
-        assert not recent.complete
-        assert recent.find("acme", "r4") == answers[4]
-        assert recent.find("acme", "r0") is None
+    for limit in ({"request_count_max": 2}, {"request_bytes_max": 1_200}):
+        store = open_store(tmp_path, **limit)
+        assert store._recent.find("acme", "r4") == answers[4]
+        assert store._recent.find("acme", "r0") is None
         assert [store.find_request("acme", a.request_id) for a in answers] == answers
         store.close()
 
