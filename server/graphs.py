@@ -1,7 +1,8 @@
-"""Graphs for partitions that outgrew the exact scan, built beside the serving of queries and writes.
+"""Graphs for partitions that outgrew the exact scan, built beside queries and writes.
 
-A build takes about a millisecond a row and one thread of its own; until it is attached the exact scan answers. Builds
-run one after the other, so that they never take more than one core from recalls.
+A build takes about a millisecond a row and one thread of its own; until it is attached the exact
+scan answers. Builds run one after the other, so that they never take more than one core from
+recalls.
 """
 
 from __future__ import annotations

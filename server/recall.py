@@ -16,53 +16,34 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
 
-import numpy as np
 from google.protobuf.duration_pb2 import Duration
-from numpy.typing import NDArray
 
 from recalld.index.batching import BatchingEmbedder
 from recalld.index.conditions import Filter, NumberIn
-from recalld.index.errors import EmbedQueueFull
 from recalld.index.plan import QueryPlan, Ranking
 from recalld.scoring.params import Fusion
-from recalld.server import access, ask, filters, hits, validate
+from recalld.server import ask, filters, hits, validate
 from recalld.server.ask import Ask, Defaults
 from recalld.server.call import Call
 from recalld.server.config import RankingSection
 from recalld.server.errors import InvalidRequest, RevisionNotReached
 from recalld.server.hits import RankedHit, make_hits
-from recalld.server.indexing import embedded_text
 from recalld.server.language import detect_language
 from recalld.server.limits import BATCH_RECALL_COUNT_MAX, K_DEFAULT, RESPONSE_BYTES_MAX
 from recalld.server.metrics import Metrics
 from recalld.server.partition import Partition
 from recalld.server.partitions import Partitions
+from recalld.server.query import Query, make_query
 from recalld.server.writer import Writer
-from recalld.storage.errors import MemoryNotFound
 from recalld.storage.record import MemoryRecord
 from recalld.v1 import recall_service_pb2 as pb
-
-Vectors = NDArray[np.float32]
 
 INLINE_ROW_COUNT_MAX = 2_000
 """Partitions up to this size are searched on the event loop.
 
 The search costs less than a hop to a thread.
 """
-CONTEXT_TURN_COUNT = 2
 CONTEXT_WEIGHT = 0.5
-EMBED_RESERVE_S = 0.005
-"""Time kept back from the deadline for search and answer when the embedder is slow."""
-
-
-@dataclass(frozen=True, slots=True)
-class Query:
-    """What the channels are asked: the request itself first, then what the recent turns add."""
-
-    vectors: Vectors | None
-    texts: tuple[str, ...]
-    excluded: frozenset[int] = frozenset()
-    degraded: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +139,7 @@ class Recall:
             if (part := self.partitions.find(call.tenant, user)) is not None
         ]
         compiled = [self._filter(request, asked, part, field) for part in chosen]
-        query = await self._query(request, asked, chosen, call, field)
+        query = await make_query(self.embedder, request, asked, chosen, call, field)
         embedded_s = call.clock.monotonic_s()
         call.check_deadline()
         rankings = [
@@ -183,44 +164,6 @@ class Recall:
                 (*compiled.must, NumberIn("kind", asked.kinds)), compiled.should, compiled.must_not
             )
         return compiled
-
-    async def _query(
-        self, request: pb.RecallRequest, asked: Ask, chosen: list[Partition], call: Call, field: str
-    ) -> Query:
-        """Vectors and texts of the request; without a vector in time, the words alone."""
-        which = request.WhichOneof("query")
-        path = f"{field}.{which}" if field else str(which)
-        if which == "vector":
-            return Query(validate.vector(request.vector, path, self.embedder.dim)[np.newaxis], ())
-        if which == "memory_id":
-            validate.name(request.memory_id, path, required=True)
-            return self._like(request.memory_id, asked, chosen, call)
-        if which is None or not chosen:
-            return Query(None, ())
-        texts = (asked.text, *asked.turns[-CONTEXT_TURN_COUNT:])
-        try:
-            pending = self.embedder.submit(texts, is_query=True)
-            if pending.done():
-                return Query(pending.result(), texts)
-            wait_s = call.remaining_s() - EMBED_RESERVE_S
-            waiting = asyncio.wrap_future(pending)
-            vectors = await asyncio.wait_for(
-                waiting, None if wait_s == float("inf") else max(0.0, wait_s)
-            )
-        except TimeoutError:
-            return Query(None, texts, degraded=("embedder_deadline",))
-        except EmbedQueueFull:
-            return Query(None, texts, degraded=("embedder_overloaded",))
-        return Query(vectors, texts)
-
-    def _like(self, memory_id: str, asked: Ask, chosen: list[Partition], call: Call) -> Query:
-        """The vector and words of a memory of the own partition."""
-        own = next((part for part in chosen if part.user_id == asked.scope.user_id), None)
-        if own is None:
-            raise MemoryNotFound("no such memory of this user")
-        record = access.require(own.get(memory_id), asked.scope, call)
-        vectors = own.index.vectors_of([record.label])
-        return Query(vectors, (embedded_text(record),), frozenset({record.label}))
 
     def _plan(
         self,

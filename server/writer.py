@@ -107,7 +107,7 @@ class Writer:
         row = StoredRequest(call.tenant, request_id, method, body_hash, b"", call.clock.now_us())
         task = asyncio.create_task(_awaited(run(row)))
         self._pending[key] = task
-        task.add_done_callback(lambda _: self._pending.pop(key))
+        task.add_done_callback(lambda done: _settle(done, self._pending, key))
         return await asyncio.shield(task)
 
     async def write(
@@ -221,6 +221,17 @@ class Writer:
 
         await asyncio.get_running_loop().run_in_executor(self._pool, apply)
         self._graphs.consider(partition)
+
+
+def _settle(
+    task: asyncio.Task[Any],
+    pending: dict[tuple[str, str], asyncio.Future[Any]],
+    key: tuple[str, str],
+) -> None:
+    """Take a finished request off the list; its error is looked at, whoever still waits for it."""
+    del pending[key]
+    if not task.cancelled():
+        task.exception()
 
 
 async def _awaited(work: Awaitable[R]) -> R:

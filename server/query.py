@@ -1,0 +1,78 @@
+"""What the channels of a recall are asked: vectors and words of the request and of recent turns."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recalld.index.batching import BatchingEmbedder
+from recalld.index.errors import EmbedQueueFull
+from recalld.server import access, validate
+from recalld.server.ask import Ask
+from recalld.server.call import Call
+from recalld.server.indexing import embedded_text
+from recalld.server.partition import Partition
+from recalld.storage.errors import MemoryNotFound
+from recalld.v1 import recall_service_pb2 as pb
+
+CONTEXT_TURN_COUNT = 2
+EMBED_RESERVE_S = 0.005
+"""Time kept back from the deadline for search and answer when the embedder is slow."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What the channels are asked: the request itself first, then what the recent turns add."""
+
+    vectors: NDArray[np.float32] | None
+    texts: tuple[str, ...]
+    excluded: frozenset[int] = frozenset()
+    degraded: tuple[str, ...] = ()
+
+
+async def make_query(
+    embedder: BatchingEmbedder,
+    request: pb.RecallRequest,
+    asked: Ask,
+    chosen: list[Partition],
+    call: Call,
+    field: str,
+) -> Query:
+    """Vectors and texts of the request; without a vector in time, the words alone."""
+    which = request.WhichOneof("query")
+    path = f"{field}.{which}" if field else str(which)
+    if which == "vector":
+        return Query(validate.vector(request.vector, path, embedder.dim)[np.newaxis], ())
+    if which == "memory_id":
+        validate.name(request.memory_id, path, required=True)
+        return _like(request.memory_id, asked, chosen, call)
+    if which is None or not chosen:
+        return Query(None, ())
+    texts = (asked.text, *asked.turns[-CONTEXT_TURN_COUNT:])
+    try:
+        pending = embedder.submit(texts, is_query=True)
+        if pending.done():
+            return Query(pending.result(), texts)
+        wait_s = call.remaining_s() - EMBED_RESERVE_S
+        waiting = asyncio.wrap_future(pending)
+        vectors = await asyncio.wait_for(
+            waiting, None if wait_s == float("inf") else max(0.0, wait_s)
+        )
+    except TimeoutError:
+        return Query(None, texts, degraded=("embedder_deadline",))
+    except EmbedQueueFull:
+        return Query(None, texts, degraded=("embedder_overloaded",))
+    return Query(vectors, texts)
+
+
+def _like(memory_id: str, asked: Ask, chosen: list[Partition], call: Call) -> Query:
+    """The vector and words of a memory of the own partition."""
+    own = next((part for part in chosen if part.user_id == asked.scope.user_id), None)
+    if own is None:
+        raise MemoryNotFound("no such memory of this user")
+    record = access.require(own.get(memory_id), asked.scope, call)
+    vectors = own.index.vectors_of([record.label])
+    return Query(vectors, (embedded_text(record),), frozenset({record.label}))
