@@ -9,7 +9,7 @@ takes three to four times as long as `INSERT`, so known rows are deleted first.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from recalld.storage import rows
 from recalld.storage.migrate import Connection
@@ -29,10 +29,11 @@ _DELETE_MEMORIES = "DELETE FROM memories WHERE label IN (SELECT unnest(?))"
 _INSERT_MEMORIES = _insert_sql("INSERT", "memories", rows.COLUMNS)
 _UPSERT_REQUESTS = _insert_sql("INSERT OR REPLACE", "requests", rows.REQUEST_COLUMNS)
 _UPSERT_TENANTS = _insert_sql("INSERT OR REPLACE", "tenants", rows.TENANT_COLUMNS)
+_UPDATE_TENANT = "UPDATE tenants SET revision = ? WHERE tenant = ?"
 
 
 def apply_group(
-    connection: Connection, batches: Sequence[WriteBatch], label_max: int
+    connection: Connection, batches: Sequence[WriteBatch], label_max: int, known: Container[str]
 ) -> tuple[list[StoredRequest], dict[str, int], int]:
     """Writes the batches in order.
 
@@ -40,6 +41,7 @@ def apply_group(
         connection: inside a transaction.
         batches: of one group.
         label_max: no row has a higher label, so higher ones need no deletion.
+        known: tenants that have a row.
 
     Returns:
         The requests written, the tenants' new revisions, and the new `label_max`.
@@ -53,7 +55,10 @@ def apply_group(
     _run(connection, _DELETE_MEMORIES, [(label,) for label in memories if label <= label_max])
     _run(connection, _INSERT_MEMORIES, [rows.row_of(m) for m in memories.values()])
     _run(connection, _UPSERT_REQUESTS, [rows.request_row_of(r) for r in requests.values()])
-    _run(connection, _UPSERT_TENANTS, list(revisions.items()))
+    if len(revisions) == 1 and batches[0].tenant in known:  # A third of the cost of the upsert.
+        connection.execute(_UPDATE_TENANT, [batches[-1].revision, batches[0].tenant])
+    else:
+        _run(connection, _UPSERT_TENANTS, list(revisions.items()))
     return list(requests.values()), revisions, max([label_max, *memories])
 
 

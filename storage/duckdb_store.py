@@ -196,7 +196,7 @@ class DuckDBStore:
         """Makes one group durable; runs on the writer's thread only."""
         start_ns = time.perf_counter_ns()
         self._connection.execute("BEGIN")
-        applied = commands.apply_group(self._connection, batches, self._label_max)
+        applied = commands.apply_group(self._connection, batches, self._label_max, self._durable)
         self._connection.execute("COMMIT")
         self._sync_new_wal()
         requests, revisions, self._label_max = applied
