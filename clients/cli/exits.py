@@ -27,7 +27,7 @@ def code_of(error: Exception) -> int | None:
         return NOT_FOUND
     if isinstance(error, (errors.Unavailable, errors.DeadlineExceeded)):
         return UNAVAILABLE
-    if isinstance(error, ValueError):
+    if isinstance(error, (ValueError, errors.InvalidRequest)):
         return USAGE
     if isinstance(error, (errors.RecalldError, Failure, OSError)):
         return FAILED

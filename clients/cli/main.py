@@ -6,6 +6,7 @@ hides any other.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -26,6 +27,11 @@ def run(arguments: Sequence[str] | None = None) -> None:
         sys.exit(exits.FAILED)
     try:
         app(args=None if arguments is None else list(arguments), prog_name="recalld")
+    except BrokenPipeError:
+        # The reader of our output has seen enough (`recalld list | head`): end without a word,
+        # also from the interpreter's own flush at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(exits.FAILED)
     except Exception as error:
         code = exits.code_of(error)
         if code is None:

@@ -1,8 +1,8 @@
 """Writing answers: JSON for programs, tables on a terminal, tab-separated lines in a pipe.
 
 Never writes a control character of a memory to the terminal: contents come from elsewhere.
-JSON keeps names and forms stable: fields that hold nothing are left out, times are RFC 3339 in
-UTC. People see local times.
+JSON keeps names and forms stable: lists and numbers always stand, texts and times that hold
+nothing are left out, times are RFC 3339 in UTC. People see local times.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 
 def plain(value: Any) -> Any:
-    """The JSON form of a result; entries that hold nothing are left out of objects."""
+    """The JSON form of a result; fields without a value are left out."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
         return {name: inner for name, inner in fields.items() if not _is_nothing(inner)}

@@ -41,7 +41,10 @@ class ImportOptions:
 
 
 def import_file(what: ImportOptions, where: Scoped, out: Output) -> None:
-    """Store the memories of a JSONL file; without --skip-bad a bad line stops before any write."""
+    """Store the memories of a JSONL file; without --skip-bad a bad line stops before any write.
+
+    --user, --agent, --session and --namespace hold for lines that name none themselves.
+    """
     from recalld.cli import importer
 
     checked = importer.scan(what.file, skip_bad=what.skip_bad)

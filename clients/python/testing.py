@@ -44,9 +44,9 @@ class RunningServer:
         process: The running subprocess.
     """
 
-    def __init__(self, command: Sequence[str], data_dir: Path, env: Mapping[str, str]) -> None:
+    def __init__(self, args: Sequence[str], data_dir: Path, env: Mapping[str, str]) -> None:
         """Starts the server and waits until it is ready."""
-        self._command = list(command)
+        self._args = list(args)
         self._env = dict(env)
         self._log: deque[str] = deque(maxlen=LOG_LINE_COUNT_MAX)
         self.data_dir = data_dir
@@ -85,7 +85,8 @@ class RunningServer:
         self._listening: str | None = None
         self._settled = threading.Event()
         self.process = subprocess.Popen(
-            [*self._command, "--listen", listen],
+            # The caller's arguments come last, so that a --listen among them wins.
+            [sys.executable, "-m", "recalld.server", "serve", "--listen", listen, *self._args],
             env=self._env,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -142,7 +143,8 @@ def running_server(
 
     Args:
         data_dir: Where it keeps its data; None: a temporary directory, removed afterwards.
-        args: Further arguments of `recalld serve`, for example `["--test-clock"]`.
+        args: Further arguments of `recalld serve`, for example `["--test-clock"]` or
+            `["--listen", "unix:/path"]`.
         env: Environment variables beside those of this process.
         embedder: `hash` (no model) or `onnx`.
 
@@ -153,8 +155,7 @@ def running_server(
         if data_dir is None:
             made = tempfile.TemporaryDirectory(prefix="recalld-test-", ignore_cleanup_errors=True)
             data_dir = stack.enter_context(made)
-        command = [sys.executable, "-m", "recalld.server", "serve", "--data-dir", str(data_dir)]
-        command += ["--embedder", embedder, *args]
-        server = RunningServer(command, Path(data_dir), {**os.environ, **(env or {})})
+        arguments = ["--data-dir", str(data_dir), "--embedder", embedder, *args]
+        server = RunningServer(arguments, Path(data_dir), {**os.environ, **(env or {})})
         stack.callback(server.stop)
         yield server

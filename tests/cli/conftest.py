@@ -1,0 +1,61 @@
+"""A real server, and the command line run in this process."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from recalld.cli import main
+from recalld.client.testing import RunningServer, running_server
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What one command did."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def lines(self) -> list[str]:
+        return self.out.splitlines()
+
+
+Recalld = Callable[..., Ran]
+
+
+@pytest.fixture(scope="session")
+def real_server() -> Iterator[RunningServer]:
+    """The real server, with the model-free embedder."""
+    with running_server() as server:
+        yield server
+
+
+@pytest.fixture
+def bare_recalld(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Recalld:
+    """Runs a command with whatever target its arguments name."""
+    for name in ("RECALLD_TARGET", "RECALLD_TOKEN", "RECALLD_USER", "RECALLD_CA_FILE"):
+        monkeypatch.delenv(name, raising=False)
+
+    def run(*arguments: str, stdin: str = "") -> Ran:
+        monkeypatch.setattr("sys.stdin", io.StringIO(stdin))
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main.run(list(arguments))
+        shown = capsys.readouterr()
+        return Ran(int(ended.value.code or 0), shown.out, shown.err)
+
+    return run
+
+
+@pytest.fixture
+def recalld(
+    bare_recalld: Recalld, real_server: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> Recalld:
+    """Runs a command against the real server."""
+    monkeypatch.setenv("RECALLD_TARGET", real_server.target)
+    return bare_recalld

@@ -1,0 +1,74 @@
+"""recall and context against a real server."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from .conftest import Recalld
+
+
+def test_recall_shows_hits_best_first(recalld: Recalld) -> None:
+    """A recall by an identifier shows the memory that holds it, with score and band."""
+    recalld("remember", "-", "-u", "r1", stdin="Order DD-7742 was shipped\nLikes jazz\n")
+    score, _band, kind, _key, content, _why = (
+        recalld("recall", "where is DD-7742", "-u", "r1", "-k", "1").out.rstrip("\n").split("\t")
+    )
+    assert (kind, content) == ("fact", "Order DD-7742 was shipped")
+    assert 0.0 < float(score) <= 1.0
+
+
+def test_json_is_one_object(recalld: Recalld) -> None:
+    """With --json the whole answer is one object on one line."""
+    recalld("remember", "Order DD-7742 was shipped", "-u", "r2")
+    ran = recalld("recall", "DD-7742", "-u", "r2", "--json")
+    answer = json.loads(ran.out)
+    assert ran.out.count("\n") == 1
+    assert answer["hits"][0]["memory"]["content"] == "Order DD-7742 was shipped"
+    assert answer["abstained"] is False
+
+
+def test_explain_reproduces_the_score(recalld: Recalld) -> None:
+    """The table of --explain holds the factors whose product is the score."""
+    recalld("remember", "Order DD-7742 was shipped", "-u", "r3", "--importance", "low")
+    rows = [
+        line.split("\t") for line in recalld("recall", "DD-7742", "-u", "r3", "--explain").lines
+    ]
+    parts = {
+        row[1].split(" (")[0]: float(row[5]) for row in rows if len(row) == 6 and row[0] == "1"
+    }
+    product = parts["base"] * parts["x decay"] * parts["x importance"] * parts["x confidence"]
+    assert parts["= score"] == pytest.approx(product, abs=0.003)
+    assert "vector" in parts
+
+
+def test_filter_without_text(recalld: Recalld) -> None:
+    """--filter-key alone gives the memories under the key."""
+    recalld("remember", "Allergic to peanuts", "-u", "r4", "--key", "allergy")
+    recalld("remember", "Lives in Chengdu", "-u", "r4", "--key", "location.home")
+    lines = recalld("recall", "-u", "r4", "--filter-key", "location.home").lines
+    assert [line.split("\t")[4] for line in lines] == ["Lives in Chengdu"]
+
+
+def test_an_honest_nothing_is_done(recalld: Recalld) -> None:
+    """Nothing to recall ends with 0, an empty stdout and the reason on stderr."""
+    ran = recalld("recall", "anything", "-u", "nobody-here")
+    assert (ran.code, ran.out, ran.err) == (0, "", "nothing recalled: no_memories\n")
+
+
+def test_refused_field_is_named(recalld: Recalld) -> None:
+    """A k beyond its limit ends with 2 and names the field."""
+    ran = recalld("recall", "x", "-u", "r5", "-k", "500")
+    assert ran.code == 2
+    assert ran.err.rstrip().endswith("(INVALID_FIELD, field k)")
+
+
+def test_context_is_ready_for_a_prompt(recalld: Recalld) -> None:
+    """`context` prints the text; with --json also its items and tokens."""
+    recalld("remember", "Allergic to peanuts", "-u", "r6", "--key", "allergy")
+    assert "Allergic to peanuts" in recalld("context", "peanuts", "-u", "r6", "--budget", "200").out
+    built = json.loads(recalld("context", "peanuts", "-u", "r6", "--json").out)
+    assert 0 < built["token_count"] <= 600
+    assert built["items"][0]["section"] == "facts"
+    assert "<" in recalld("context", "peanuts", "-u", "r6", "--format", "xml").out

@@ -1,0 +1,52 @@
+"""healthcheck, info, stats and the delegated commands."""
+
+from __future__ import annotations
+
+import json
+import socket
+from pathlib import Path
+
+from recalld.client.testing import running_server
+
+from .conftest import Recalld
+
+
+def test_healthcheck(recalld: Recalld) -> None:
+    """A serving server is 0; a port without one is 1 after the time limit."""
+    assert recalld("healthcheck").code == 0
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        target = f"127.0.0.1:{free.getsockname()[1]}"
+    ran = recalld("healthcheck", "--timeout", "0.3", "--target", target)
+    assert (ran.code, ran.err) == (1, f"error: {target} is not serving\n")
+
+
+def test_healthcheck_on_a_unix_socket(bare_recalld: Recalld, tmp_path: Path) -> None:
+    """A server that listens on a unix socket only is found healthy and usable there."""
+    target = f"unix:{tmp_path}/s"
+    with running_server(args=["--listen", target]):
+        assert bare_recalld("healthcheck", "--target", target).code == 0
+        assert bare_recalld("remember", "x", "-u", "u", "--target", target).code == 0
+
+
+def test_info_and_stats(recalld: Recalld) -> None:
+    """`info` tells limits and capabilities, `stats` counts the memories of a user."""
+    facts = json.loads(recalld("info", "--json").out)
+    assert facts["limits"]["k_max"] == 200
+    assert "RecallService/Recall" in facts["capabilities"]
+    recalld("remember", "x", "-u", "s1")
+    counts = json.loads(recalld("stats", "-u", "s1", "--json").out)
+    assert (counts["memory_count"], counts["statuses"]) == (1, {"active": 1})
+    assert "memory_count: 1" in recalld("stats", "-u", "s1").lines
+
+
+def test_delegated_help_is_the_server_s_own(bare_recalld: Recalld) -> None:
+    """`recalld serve --help` and `recalld config print` are answered by the server's part."""
+    assert "--data-dir" in bare_recalld("serve", "--help").out
+    assert "listen" in bare_recalld("config", "print").out
+
+
+def test_eval_of_an_unusable_path_is_exit_code_2(bare_recalld: Recalld, tmp_path: Path) -> None:
+    """`eval` hands its arguments to the evaluation and ends with its code."""
+    ran = bare_recalld("eval", "next-day", "--path", str(tmp_path / "none"), "--embedder", "hash")
+    assert ran.code == 2
