@@ -1,0 +1,119 @@
+"""Ranking: weights, parts and pruning."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from recalld.scoring.errors import BadScoringInput
+from recalld.scoring.explain import parts, recompute
+from recalld.scoring.fuse import fuse_into
+from recalld.scoring.params import Channel, Fusion, RankParams
+from recalld.scoring.rank import Evidence, make_weights, may_win, rank
+
+PARAMS = RankParams(0.75, 0.05)
+ALL = frozenset(Channel)
+FACTOR = st.floats(0.25, 1, width=32)
+
+
+@st.composite
+def evidences(draw, max_size=25):
+    """Draw candidates with tied and untied evidence."""
+    m = draw(st.integers(0, max_size))
+    unit = st.sampled_from([0.0, 0.125, 0.3, 0.5, 1.0]) | st.floats(0, 1, width=32)
+    return Evidence(
+        np.arange(1, m + 1),
+        draw(hnp.arrays(np.int64, m, elements=st.integers(0, 3))),
+        draw(hnp.arrays(np.float32, (4, m), elements=unit)),
+        draw(hnp.arrays(np.float32, (4, m), elements=unit)),
+        draw(hnp.arrays(np.float32, (3, m), elements=FACTOR)),
+    )
+
+
+@given(evidences(), st.sampled_from(Fusion), st.integers(0, 30))
+def test_the_parts_of_every_hit_make_its_score(evidence, fusion, k):
+    """Recomputing from the parts gives the ranked score within 1e-6, under both fusions."""
+    ranked = rank(evidence, make_weights(PARAMS, fusion, ALL, {}), k, 0.0)
+    assert len(ranked.labels) == min(k, len(evidence.labels))
+    for place in range(len(ranked.labels)):
+        given_parts = parts(ranked, place)
+        assert math.isclose(recompute(given_parts), given_parts.score, abs_tol=1e-6)
+        assert 0 <= given_parts.score <= 1 + 1e-6
+
+
+@given(evidences(), st.sampled_from(Fusion), st.integers(1, 9), st.randoms())
+def test_permuting_the_candidates_changes_nothing(evidence, fusion, k, random):
+    """The same candidates in another order give the same labels and the same scores, bit for bit."""
+    order = list(range(len(evidence.labels)))
+    random.shuffle(order)
+    shuffled = Evidence(
+        evidence.labels[order],
+        evidence.create_us[order],
+        np.ascontiguousarray(evidence.raw[:, order]),
+        np.ascontiguousarray(evidence.normalised[:, order]),
+        np.ascontiguousarray(evidence.factors[:, order]),
+    )
+    weights = make_weights(PARAMS, fusion, ALL, {})
+    one, other = rank(evidence, weights, k, 0.0), rank(shuffled, weights, k, 0.0)
+    assert one.labels.tolist() == other.labels.tolist()
+    assert one.scores.tolist() == other.scores.tolist()
+
+
+@given(evidences(max_size=60), st.integers(1, 5))
+def test_pruning_never_drops_a_winner(evidence, k):
+    """Whatever is among the best k stays, though only importance is known of the factors."""
+    weights = make_weights(PARAMS, Fusion.WEIGHTED, ALL, {})
+    best = rank(evidence, weights, k, 0.0)
+    if len(best.labels) < k:
+        return
+    logit = np.empty(len(evidence.labels), dtype=np.float32)
+    fuse_into(evidence.normalised, weights.channels, weights.bias, logit)
+    kept = may_win(logit, evidence.factors[1], float(best.scores[-1]), 0.0)
+    assert set(best.labels.tolist()) <= set(evidence.labels[kept].tolist())
+
+
+def test_min_score_drops_the_tail():
+    """Hits below the lowest wanted score are left out."""
+    evidence = Evidence(
+        np.array([1, 2]),
+        np.zeros(2, np.int64),
+        np.zeros((4, 2), np.float32),
+        np.array([[0.9, 0.1], [0, 0], [0, 0], [0, 0]], dtype=np.float32),
+        np.ones((3, 2), np.float32),
+    )
+    weights = make_weights(PARAMS, Fusion.WEIGHTED, ALL, {})
+    assert rank(evidence, weights, 2, 0.5).labels.tolist() == [1]
+
+
+def test_the_background_keeps_its_base_whatever_the_vector_weighs():
+    """A memory at the background mean has the same log-odds under every multiplier."""
+    for multiplier in (0.0, 0.5, 1.0, 3.0):
+        weights = make_weights(PARAMS, Fusion.WEIGHTED, ALL, {Channel.VECTOR: multiplier})
+        logit = weights.bias + 0.3 * float(weights.channels[Channel.VECTOR])
+        assert math.isclose(logit, PARAMS.background, abs_tol=1e-5)
+
+
+def test_rrf_weights_sum_to_one():
+    """RRF scores are at most 1, whatever channels are asked."""
+    weights = make_weights(PARAMS, Fusion.RRF, ALL, {Channel.KEYWORD: 3.0})
+    assert math.isclose(float(weights.channels.sum()), 1.0, abs_tol=1e-6)
+
+
+def test_a_weight_out_of_range_is_refused():
+    """Negative, huge and NaN multipliers raise."""
+    for multiplier in (-1.0, 11.0, math.nan):
+        with pytest.raises(BadScoringInput):
+            make_weights(PARAMS, Fusion.WEIGHTED, ALL, {Channel.KEY: multiplier})
+
+
+def test_parameters_out_of_range_are_refused():
+    """A model without spread, or with a mean that no cosine has, raises."""
+    with pytest.raises(BadScoringInput):
+        RankParams(0.7, 0.0)
+    with pytest.raises(BadScoringInput):
+        RankParams(math.nan, 0.1)
+    with pytest.raises(BadScoringInput):
+        RankParams(0.7, 0.1, weights=(1.0, -1.0, 0.0, 0.0))
