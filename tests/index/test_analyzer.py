@@ -36,7 +36,7 @@ def test_a_text_of_stop_words_keeps_them():
 
 
 def test_chinese_gives_characters_and_neighbouring_pairs():
-    """A run of Chinese becomes its characters and its pairs; names of the same characters differ."""
+    """Chinese becomes characters and pairs; names of the same characters differ in pairs."""
     assert words("喝咖啡") == ["喝", "咖", "啡", "喝咖", "咖啡"]
     one, other = words("林书瑶"), words("林瑶书")
     assert {w for w in one if len(w) == 2}.isdisjoint(w for w in other if len(w) == 2)

@@ -116,7 +116,7 @@ VIEWS = st.builds(
 
 @given(tables, VIEWS, FILTERS)
 def test_every_row_is_left_out_for_the_naive_reason(table, view, condition):
-    """View and filter together leave out exactly the rows, for the reasons, that plain Python does."""
+    """View and filter leave out the rows, for the reasons, that plain Python does."""
     columns = Columns.empty().appended(table)
     got = [Excluded(number).name for number in exclude(columns, view, condition)]
     for row, reason in zip(table, got, strict=True):

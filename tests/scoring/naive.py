@@ -100,9 +100,8 @@ def visible(row: Any, view: Any) -> str:
     elif status == 4 and view.as_of_us:
         if row.expire_time_us > view.as_of_us:
             status = 1
-    elif status in (1, 3) and row.expire_time_us:
-        if row.expire_time_us <= (view.as_of_us or view.now_us):
-            status = 4
+    elif status in (1, 3) and 0 < row.expire_time_us <= (view.as_of_us or view.now_us):
+        status = 4
     if view.as_of_us:
         since = row.valid_from_us or row.event_time_us
         if since > view.as_of_us or (row.valid_to_us and row.valid_to_us <= view.as_of_us):

@@ -65,7 +65,7 @@ def test_new_pinned_and_document_memories_do_not_decay():
 
 
 def test_importance_and_confidence_are_ordered_and_bounded():
-    """More important, surer and better sourced memories never get a smaller factor, none above 1."""
+    """More important, surer and better sourced memories get larger factors, none above 1."""
     levels = importance_factor(np.arange(5, dtype=np.uint8))
     assert levels[params.LOW] < levels[params.MEDIUM] < levels[params.HIGH] < levels[params.PINNED]
     assert levels[params.PINNED] == 1

@@ -46,7 +46,7 @@ def test_the_parts_of_every_hit_make_its_score(evidence, fusion, k):
 
 @given(evidences(), st.sampled_from(Fusion), st.integers(1, 9), st.randoms())
 def test_permuting_the_candidates_changes_nothing(evidence, fusion, k, random):
-    """The same candidates in another order give the same labels and the same scores, bit for bit."""
+    """The same candidates in another order give the same labels and scores, bit for bit."""
     order = list(range(len(evidence.labels)))
     random.shuffle(order)
     shuffled = Evidence(

@@ -1,0 +1,375 @@
+"""A partition's search, against a plain-Python one."""
+
+import math
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recalld.index.analyzer import Analyzer
+from recalld.index.columns import IndexRow
+from recalld.index.conditions import Filter, NumberIn, StringIn
+from recalld.index.errors import BadLabel, BadPlan, BadVector
+from recalld.index.filter import View
+from recalld.index.partition import PartitionIndex
+from recalld.index.plan import QueryPlan
+from recalld.index.postings import SINGLE_HAN_UNIT
+from recalld.scoring import params
+from recalld.scoring.decay import decay_table
+from recalld.scoring.explain import parts, recompute
+from recalld.scoring.params import Channel, Fusion, RankParams
+from tests.conformance.index_contract import DIM, unit_vectors
+from tests.scoring import naive
+
+PARAMS = RankParams(0.1, 0.2)
+ANALYZER = Analyzer()
+NOW = 10**15
+DAY_US = 86_400_000_000
+TEXTS = (
+    "peanut allergy severe",
+    "likes spicy food",
+    "订单DD20261118-7742已发货",
+    "firmware 4.10.2 installed",
+    "firmware 4.10.3 installed",
+    "住在杭州西湖区",
+    "",
+)
+QUERIES = ("peanut food", "firmware 4.10.2", "DD20261118-7742 到哪了", "杭州", "allergy", "the")
+
+
+def partition(exact_max: int = 50_000) -> PartitionIndex:
+    """Make an empty partition."""
+    return PartitionIndex(DIM, PARAMS, ANALYZER, exact_max)
+
+
+@st.composite
+def rows(draw):
+    """Draw rows with distinct labels."""
+    out = []
+    for label in range(1, draw(st.integers(0, 12)) + 1):
+        out.append(
+            IndexRow(
+                label,
+                draw(st.sampled_from(TEXTS)),
+                draw(st.integers(1, 8)),
+                key=draw(st.sampled_from(["", "allergy", "home"])),
+                status=draw(st.sampled_from([1, 1, 1, 2, 3])),
+                importance=draw(st.integers(1, 4)),
+                stated_by=draw(st.integers(1, 4)),
+                confidence=draw(st.sampled_from([0.0, 0.5, 1.0])),
+                create_time_us=draw(st.integers(1, 3)),
+                anchor_time_us=NOW - draw(st.integers(0, 40)) * DAY_US,
+            )
+        )
+    return out
+
+
+def expected_score(row: IndexRow, vector, row_list, live, plan: QueryPlan) -> float:
+    """Score one memory the slow way."""
+    x = [0.0] * 4
+    if plan.vectors is not None:
+        best = -math.inf
+        for query, weight in zip(plan.vectors, plan.vector_weights, strict=True):
+            z = (naive.dot(query, vector) - PARAMS.mean) / PARAMS.spread
+            best = max(best, min(1, max(0, ((z * weight if z > 0 else z) + 3) / 10)))
+        x[Channel.VECTOR] = best
+    documents = [list(ANALYZER.analyze(f"{r.text}\n{r.key}").words) for r in row_list]
+    bm25 = naive.BM25(documents, live, SINGLE_HAN_UNIT)
+    for text, weight in zip(plan.texts, plan.text_weights, strict=False):
+        tokens = ANALYZER.analyze(text)
+        place = row_list.index(row)
+        evidence = bm25.score(tokens.words, place)[1]
+        x[Channel.KEYWORD] = max(x[Channel.KEYWORD], weight * min(1, evidence / 2))
+        share = 0.0
+        rarest = math.log(1 + (bm25.count - 1 + 0.5) / 1.5)
+        for word in tokens.identifiers:
+            if word in documents[place]:
+                share += min(1, bm25.idf(word) / rarest) ** 2 / len(tokens.identifiers)
+        x[Channel.IDENTIFIER] = max(x[Channel.IDENTIFIER], weight * share)
+        if row.key and (text == row.key or row.key in tokens.identifiers):
+            x[Channel.KEY] = max(x[Channel.KEY], weight)
+    used = [plan.vectors is not None] + [bool(plan.texts)] * 3
+    weights = [w if u else 0.0 for w, u in zip(PARAMS.weights, used, strict=True)]
+    base = naive.base(x, weights, PARAMS.background - 0.3 * weights[0]) if any(used) else 1.0
+    age = plan.view.now_us - row.anchor_time_us
+    fade = naive.decay(decay_table(PARAMS).tolist(), row.kind, row.importance == 4, age)
+    speaker = params.STATED_BY_FACTOR[row.stated_by]
+    sure = (0.8 + 0.2 * row.confidence) * speaker
+    return base * fade * params.IMPORTANCE_FACTOR[row.importance] * sure
+
+
+@settings(max_examples=150)
+@given(rows(), st.data())
+def test_a_search_equals_the_naive_one(table, data):
+    """On random small partitions, under random filters, labels and scores are the naive ones."""
+    index = partition()
+    vectors = unit_vectors(len(table), 3)
+    if table:
+        index.add(table, vectors)
+    live = [True] * len(table)
+    for row in table:
+        if data.draw(st.integers(0, 5)) == 0:
+            index.remove([row.label])
+            live[row.label - 1] = False
+    count = data.draw(st.integers(0, 3))
+    texts = tuple(data.draw(st.lists(st.sampled_from(QUERIES), max_size=2)))
+    kinds = data.draw(st.none() | st.frozensets(st.integers(1, 8), min_size=1))
+    condition = Filter(must=(NumberIn("kind", kinds),)) if kinds else Filter()
+    plan = QueryPlan(
+        View(NOW),
+        condition,
+        unit_vectors(count, 4) if count else None,
+        (1.0, 0.5, 0.25)[:count] or (1.0,),
+        texts,
+        (1.0, 0.5)[: len(texts)] or (1.0,),
+        k=data.draw(st.integers(1, 15)),
+    )
+    ranking = index.search(plan)
+    wanted = [
+        r
+        for r in table
+        if live[r.label - 1] and not naive.visible(r, plan.view) and naive.matches(r, condition)
+    ]
+    assert ranking.matched == len(wanted)
+    assert len(ranking) == min(plan.k, len(wanted))
+    scores = {r.label: expected_score(r, vectors[r.label - 1], table, live, plan) for r in wanted}
+    best = sorted(scores.values(), reverse=True)[: plan.k]
+    assert np.allclose(ranking.scores, best, atol=1e-5)
+    for place, label in enumerate(ranking.labels.tolist()):
+        assert math.isclose(ranking.scores[place], scores[label], abs_tol=1e-5)
+        assert math.isclose(recompute(parts(ranking, place)), ranking.scores[place], abs_tol=1e-6)
+
+
+def many(count: int, kind: int = params.FACT) -> list[IndexRow]:
+    """Make rows with distinct words and ages."""
+    return [
+        IndexRow(
+            n,
+            f"memory number w{n} about topic{n % 17}",
+            kind,
+            importance=1 + n % 4,
+            confidence=(n % 5) / 4,
+            create_time_us=n,
+            anchor_time_us=NOW - (n % 90) * DAY_US,
+        )
+        for n in range(1, count + 1)
+    ]
+
+
+@pytest.mark.parametrize("k", [1, 5, 40])
+def test_pruning_large_partitions_changes_no_answer(k):
+    """Above the scan limit the answer equals that of ranking everything."""
+    index, vectors = partition(), unit_vectors(3000)
+    index.add(many(3000), vectors)
+    for n, query in enumerate(unit_vectors(6, 9)):
+        plan = QueryPlan(View(NOW), vectors=query[None], texts=(f"topic{n} w{n}",), k=k)
+        everything = QueryPlan(View(NOW), vectors=query[None], texts=plan.texts, k=3000)
+        pruned, full = index.search(plan), index.search(everything)
+        assert pruned.considered < 3000 == full.considered
+        assert pruned.labels.tolist() == full.labels.tolist()[:k]
+        assert pruned.scores.tolist() == full.scores.tolist()[:k]
+
+
+def test_an_identifier_beats_near_neighbours():
+    """The memory with the exact version or number comes first, though others are nearer."""
+    index, vectors = partition(), unit_vectors(60)
+    table = [IndexRow(n, f"firmware 4.10.{n} on router", 1) for n in range(1, 60)]
+    table.append(IndexRow(60, "parcel 48279 waits", 1))
+    index.add(table, vectors)
+    near_another = vectors[30:31]
+    for text, label in (("firmware 4.10.2", 2), ("48279", 60)):
+        assert index.search(QueryPlan(View(NOW), texts=(text,))).labels[0] == label
+        hybrid = QueryPlan(View(NOW), vectors=near_another, texts=(text,))
+        assert index.search(hybrid).labels[0] == label
+
+
+def test_names_of_the_same_characters_are_told_apart():
+    """林书瑶 finds 林书瑶 before 林瑶书, and the other way round."""
+    index = partition()
+    vector = unit_vectors(1)
+    index.add([IndexRow(1, "林书瑶是同事", 1), IndexRow(2, "林瑶书是同事", 1)], vector[[0, 0]])
+    for text, label in (("林书瑶", 1), ("林瑶书", 2)):
+        assert index.search(QueryPlan(View(NOW), texts=(text,))).labels[0] == label
+
+
+def test_fresh_trifles_do_not_push_out_a_lasting_fact():
+    """A year-old fact that matches beats two hundred new events that match less."""
+    index = partition()
+    base = unit_vectors(1, 5)[0].astype(np.float64)
+    side = unit_vectors(400, 6).astype(np.float64)
+    side -= (side @ base)[:, None] * base
+    side /= np.linalg.norm(side, axis=1, keepdims=True)
+    vectors = (0.6 * base + 0.8 * side).astype(np.float32)
+    vectors[0] = (0.8 * base + 0.6 * side[0]).astype(np.float32)
+    fact = IndexRow(1, "allergy", params.FACT, anchor_time_us=NOW - 365 * DAY_US)
+    trifles = [
+        IndexRow(n, "trifle", params.EVENT, anchor_time_us=NOW, create_time_us=NOW)
+        for n in range(2, 401)
+    ]
+    index.add([fact, *trifles], vectors)
+    plan = QueryPlan(View(NOW), vectors=base.astype(np.float32)[None])
+    assert index.search(plan).labels[0] == 1
+
+
+def test_a_pure_filter_answers_newest_first():
+    """Without text and vector every base is 1 and the freshest of a kind comes first."""
+    index = partition()
+    table = [
+        IndexRow(n, "", params.STATE, create_time_us=n, anchor_time_us=NOW - (10 - n) * DAY_US)
+        for n in range(1, 6)
+    ]
+    index.add(table, unit_vectors(5))
+    ranking = index.search(QueryPlan(View(NOW), k=3))
+    assert ranking.labels.tolist() == [5, 4, 3]
+    assert ranking.base.tolist() == [1, 1, 1]
+
+
+@settings(max_examples=30)
+@given(st.integers(1, 40), st.sampled_from(Fusion))
+def test_a_filter_never_shortens_the_answer(k, fusion):
+    """As many hits come back as match, up to k, under both fusions."""
+    index = partition()
+    table = [IndexRow(n, f"w{n}", 1 + n % 3, agent_id=f"a{n % 5}") for n in range(1, 31)]
+    index.add(table, unit_vectors(30))
+    condition = Filter(must=(StringIn("agent_id", frozenset({"a2"})),))
+    plan = QueryPlan(View(NOW), condition, unit_vectors(1, 2), texts=("w1 w2",), k=k, fusion=fusion)
+    ranking = index.search(plan)
+    assert len(ranking) == min(k, 6)
+    assert all(label % 5 == 2 for label in ranking.labels)
+
+
+def test_excluded_labels_do_not_answer():
+    """A memory asked about by itself is not among its own neighbours, and is counted as named."""
+    index, vectors = partition(), unit_vectors(5)
+    index.add(many(5), vectors)
+    plan = QueryPlan(View(NOW), vectors=vectors[:1], exclude_labels=frozenset({1, 99}))
+    ranking = index.search(plan)
+    assert sorted(ranking.labels.tolist()) == [2, 3, 4, 5]
+    assert ranking.excluded.sum() - ranking.excluded[0] == 1
+
+
+def test_update_changes_columns_and_keys_but_not_text():
+    """A new status hides a row, a new key is found by its words, and the text still matches."""
+    index, vectors = partition(), unit_vectors(3)
+    index.add(many(3), vectors)
+    index.update([IndexRow(1, "memory number w1 about topic1", 1, status=2)])
+    assert 1 not in index.search(QueryPlan(View(NOW))).labels
+    index.update([IndexRow(2, "memory number w2 about topic2", 1, key="home.city")])
+    for text in ("home.city", "city", "topic2"):
+        assert index.search(QueryPlan(View(NOW), texts=(text,))).labels[0] == 2
+    assert len(index) == 3
+
+
+def test_compaction_keeps_every_answer():
+    """Removing most rows compacts, and what is left answers with the scores of a fresh index."""
+    index, fresh = partition(), partition()
+    table, vectors = many(200), unit_vectors(200)
+    index.add(table, vectors)
+    index.remove(list(range(1, 151)))
+    fresh.add(table[150:], vectors[150:])
+    assert index.generation.columns.count == 50
+    plan = QueryPlan(View(NOW), vectors=unit_vectors(1, 3), texts=("topic5 w180",), k=10)
+    one, other = index.search(plan), fresh.search(plan)
+    assert one.labels.tolist() == other.labels.tolist()
+    assert np.allclose(one.scores, other.scores, atol=1e-6)
+    index.add(table[:1], vectors[:1])
+    assert 1 in index
+
+
+def test_unfit_writes_change_nothing():
+    """Taken labels, absent labels, unfit vectors and values out of range raise and leave no trace."""
+    index, vectors = partition(), unit_vectors(3)
+    index.add(many(2), vectors[:2])
+    before = index.generation
+    for table, rows_vectors, error in (
+        ([IndexRow(5, "", 1), IndexRow(1, "", 1)], vectors[:2], BadLabel),
+        ([IndexRow(5, "", 1), IndexRow(5, "", 1)], vectors[:2], BadLabel),
+        ([IndexRow(5, "", 99)], vectors[:1], BadPlan),
+        ([IndexRow(5, "", 1, confidence=math.nan)], vectors[:1], BadPlan),
+        ([IndexRow(5, "", 1)], vectors[:1] * np.float32(np.nan), BadVector),
+    ):
+        with pytest.raises(error):
+            index.add(table, rows_vectors)
+    with pytest.raises(BadLabel):
+        index.remove([1, 77])
+    with pytest.raises(BadLabel):
+        index.update([IndexRow(77, "", 1)])
+    assert index.generation is before
+
+
+def test_unfit_plans_are_refused():
+    """Limits of the plan raise and name the field."""
+    index = partition()
+    for plan in (
+        QueryPlan(View(NOW), k=0),
+        QueryPlan(View(NOW), min_score=math.nan),
+        QueryPlan(View(NOW), texts=("a", "b")),
+        QueryPlan(View(NOW), texts=("a",), weights={Channel.KEY: -1.0}),
+    ):
+        with pytest.raises(BadPlan):
+            index.search(plan)
+    with pytest.raises(BadVector):
+        index.search(QueryPlan(View(NOW), vectors=unit_vectors(1)[:, :5]))
+
+
+def test_readers_see_whole_generations_while_a_writer_writes():
+    """Beside additions, updates, removals and compactions every answer is consistent in itself."""
+    index, vectors = partition(), unit_vectors(1200)
+    table = many(1200)
+    index.add(table[:100], vectors[:100])
+    failures: list[BaseException] = []
+    done = threading.Event()
+    plan = QueryPlan(View(NOW), vectors=unit_vectors(1, 2), texts=("memory w5 topic3",), k=20)
+
+    def read() -> None:
+        try:
+            while not done.is_set():
+                ranking = index.search(plan)
+                assert len(ranking) == min(20, ranking.matched)
+                assert len(set(ranking.labels.tolist())) == len(ranking)
+                for place in range(len(ranking)):
+                    score = recompute(parts(ranking, place))
+                    assert math.isclose(score, ranking.scores[place], abs_tol=1e-6)
+        except BaseException as error:
+            failures.append(error)
+
+    readers = [threading.Thread(target=read) for _ in range(2)]
+    for reader in readers:
+        reader.start()
+    for start in range(100, 1200, 100):
+        index.add(table[start : start + 100], vectors[start : start + 100])
+        index.update(table[start : start + 10])
+        index.remove([row.label for row in table[start - 100 : start - 10]])
+    done.set()
+    for reader in readers:
+        reader.join()
+    assert failures == []
+    assert len(index) == 1200 - 11 * 90
+
+
+def test_a_graph_answers_large_partitions_like_an_exact_scan():
+    """With a graph attached, top hits equal the exact ones, also after writes and under filters."""
+    index, exact = partition(exact_max=500), partition()
+    table, vectors = many(1500), unit_vectors(1500)
+    for one in (index, exact):
+        one.add(table[:1400], vectors[:1400])
+    assert index.wants_graph
+    graph = index.build_graph()
+    index.remove([3])
+    index.add(table[1400:1450], vectors[1400:1450])
+    index.attach_graph(graph)
+    index.add(table[1450:], vectors[1450:])
+    index.update([IndexRow(7, table[6].text, 1, key="renamed")])
+    exact.remove([3])
+    exact.add(table[1400:], vectors[1400:])
+    exact.update([IndexRow(7, table[6].text, 1, key="renamed")])
+    assert not index.wants_graph
+    condition = Filter(must_not=(NumberIn("importance", frozenset({1})),))
+    for query in unit_vectors(8, 11):
+        for chosen in (Filter(), condition):
+            plan = QueryPlan(View(NOW), chosen, query[None], texts=("topic4 w77",), k=5)
+            got, truth = index.search(plan), exact.search(plan)
+            assert got.considered < truth.matched == got.matched
+            assert got.labels.tolist() == truth.labels.tolist()
