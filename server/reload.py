@@ -9,6 +9,7 @@ mixed.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -47,6 +48,20 @@ def reload(store: Store, partitions: Partitions, embedder: BatchingEmbedder, log
     Raises:
         Corrupt: stored data cannot be read.
     """
+    # A million new objects that all stay: looking for garbage among them only costs time.
+    gc.disable()
+    try:
+        loaded = _load(store, partitions, embedder, log)
+    finally:
+        gc.enable()
+        gc.freeze()
+    warm()
+    embedder.embed(["warm-up"], is_query=True)
+    return loaded
+
+
+def _load(store: Store, partitions: Partitions, embedder: BatchingEmbedder, log: Any) -> Reloaded:
+    """Rows with usable vectors first, then those that are embedded anew."""
     total = reembedded = 0
     touched: set[tuple[str, str]] = set()
     stale: list[StoredMemory] = []
@@ -75,8 +90,6 @@ def reload(store: Store, partitions: Partitions, embedder: BatchingEmbedder, log
         touched |= _admit(_written_back(store, fresh), partitions)
         reembedded += len(chunk)
         log.info("embedding anew", done=reembedded, of=len(stale))
-    warm()
-    embedder.embed(["warm-up"], is_query=True)
     return Reloaded(total, len(touched), reembedded)
 
 
