@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recalld.server.change import Change
+from recalld.server.codec import shown_status
 from recalld.server.limits import SET_SIZE_DEFAULT
-from recalld.server.partition import Slot, slot_of
+from recalld.server.partition import CURRENT, Slot, slot_of
 from recalld.storage.record import Importance, KeyCardinality, MemoryRecord, StatedBy, Status
 from recalld.v1 import memory_service_pb2
 
@@ -42,7 +43,7 @@ class Placement:
 def place(change: Change, record: MemoryRecord, vector: NDArray[np.float32]) -> Placement:
     """Plan the storing of one memory."""
     same = change.same_as(record)
-    if same is not None:
+    if same is not None and not _is_new_word(change, record, same):
         return Placement(_refresh(change, same, record), Outcome.REMEMBER_OUTCOME_REFRESHED)
     if 0 != record.expire_time_us <= change.now_us:
         return Placement(change.add(record, vector), Outcome.REMEMBER_OUTCOME_EXPIRED_ON_ARRIVAL)
@@ -52,6 +53,17 @@ def place(change: Change, record: MemoryRecord, vector: NDArray[np.float32]) -> 
     if record.key_cardinality == KeyCardinality.MANY:
         return _join_set(change, slot, record, vector)
     return _take_slot(change, slot, record, vector)
+
+
+def _is_new_word(change: Change, record: MemoryRecord, same: MemoryRecord) -> bool:
+    """Whether the same words are more than a repetition.
+
+    They hold anew when their truth had ended, and they settle a conflict when the user says what an
+    agent had only guessed.
+    """
+    if 0 != same.valid_to_us <= change.now_us:
+        return True
+    return same.status == Status.CONFLICTED and is_guess_against_word(same, record)
 
 
 def _refresh(change: Change, same: MemoryRecord, record: MemoryRecord) -> MemoryRecord:
@@ -68,11 +80,17 @@ def _refresh(change: Change, same: MemoryRecord, record: MemoryRecord) -> Memory
         stated_by=StatedBy.USER if said_by_user else same.stated_by,
         metadata_json=record.metadata_json or same.metadata_json,
         relevant_when=record.relevant_when or same.relevant_when,
+        valid_to_us=record.valid_to_us or same.valid_to_us,
         expire_time_us=record.expire_time_us,
     )
 
 
-def _is_guess_against_word(claim: MemoryRecord, other: MemoryRecord) -> bool:
+def holds_now(record: MemoryRecord, now_us: int) -> bool:
+    """Whether a record is current and has not run out."""
+    return shown_status(record, now_us) in CURRENT
+
+
+def is_guess_against_word(claim: MemoryRecord, other: MemoryRecord) -> bool:
     """Whether `claim` is an agent's inference and `other` what the user said."""
     return claim.stated_by == StatedBy.AGENT and other.stated_by == StatedBy.USER
 
@@ -82,22 +100,26 @@ def _take_slot(
 ) -> Placement:
     """One value a slot: the later event wins, whatever the order of arrival."""
     rivals = change.in_slot(slot)
-    stronger = [rival for rival in rivals if _is_guess_against_word(record, rival)]
+    stronger = [
+        rival
+        for rival in rivals
+        if is_guess_against_word(record, rival) and holds_now(rival, change.now_us)
+    ]
     if stronger:
         return _conflict(change, record, vector, stronger)
     later = [
         rival
         for rival in rivals
-        if rival.event_time_us > record.event_time_us and not _is_guess_against_word(rival, record)
+        if _last_said_us(rival) > record.event_time_us and not is_guess_against_word(rival, record)
     ]
     if later:
-        heir = min(later, key=lambda rival: rival.event_time_us)
+        heir = min(later, key=_last_said_us)
         made = change.add(
             replace(
                 record,
                 status=Status.SUPERSEDED,
                 superseded_by=heir.id,
-                valid_to_us=_end(record, heir.valid_from_us or heir.event_time_us),
+                valid_to_us=_end(record, _start_after(record, heir)),
             ),
             vector,
         )
@@ -118,6 +140,17 @@ def _take_slot(
         Outcome.REMEMBER_OUTCOME_SUPERSEDED_PREVIOUS,
         superseded_ids=tuple(rival.id for rival in rivals),
     )
+
+
+def _last_said_us(record: MemoryRecord) -> int:
+    """When a value was last said to hold."""
+    return max(record.event_time_us, record.confirm_time_us)
+
+
+def _start_after(record: MemoryRecord, heir: MemoryRecord) -> int:
+    """From when on the heir holds: its start, or its confirmation when the record came between."""
+    start_us = heir.valid_from_us or heir.event_time_us
+    return start_us if start_us > record.event_time_us else _last_said_us(heir)
 
 
 def _end(record: MemoryRecord, other_start_us: int) -> int:
@@ -158,7 +191,7 @@ def _join_set(
 ) -> Placement:
     """A set of values: they add up; over the bound the weakest one is archived, never lost."""
     made = change.add(record, vector)
-    members = change.in_slot(slot)
+    members = [member for member in change.in_slot(slot) if holds_now(member, change.now_us)]
     free = [member for member in members if member.importance != Importance.PINNED]
     for member in sorted(free, key=_weakness)[: max(0, len(members) - SET_SIZE_DEFAULT)]:
         change.edit(member, status=Status.ARCHIVED)
