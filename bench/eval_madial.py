@@ -2,7 +2,7 @@
 
 The question is the dialogue before the assistant's turn under test; nobody asks outright. It can be
 put to the server in two ways, and both are measured: all lines as the text, or the last line as the
-text and the earlier ones as context turns. `QUERY_FORM` names the one that counts.
+text and the earlier ones as context turns. `QUERY_FORM` names the one that counts: it finds more.
 Where a folder holds Chinese and English, Chinese counts: English is its translation.
 Source: He et al., arXiv 2409.15240.
 """
