@@ -47,23 +47,21 @@ def partition(exact_max: int = 50_000) -> PartitionIndex:
 @st.composite
 def rows(draw):
     """Draw rows with distinct labels."""
-    out = []
-    for label in range(1, draw(st.integers(0, 12)) + 1):
-        out.append(
-            IndexRow(
-                label,
-                draw(st.sampled_from(TEXTS)),
-                draw(st.integers(1, 8)),
-                key=draw(st.sampled_from(["", "allergy", "home"])),
-                status=draw(st.sampled_from([1, 1, 1, 2, 3])),
-                importance=draw(st.integers(1, 4)),
-                stated_by=draw(st.integers(1, 4)),
-                confidence=draw(st.sampled_from([0.0, 0.5, 1.0])),
-                create_time_us=draw(st.integers(1, 3)),
-                anchor_time_us=NOW - draw(st.integers(0, 40)) * DAY_US,
-            )
+    return [
+        IndexRow(
+            label,
+            draw(st.sampled_from(TEXTS)),
+            draw(st.integers(1, 8)),
+            key=draw(st.sampled_from(["", "allergy", "home"])),
+            status=draw(st.sampled_from([1, 1, 1, 2, 3])),
+            importance=draw(st.integers(1, 4)),
+            stated_by=draw(st.integers(1, 4)),
+            confidence=draw(st.sampled_from([0.0, 0.5, 1.0])),
+            create_time_us=draw(st.integers(1, 3)),
+            anchor_time_us=NOW - draw(st.integers(0, 40)) * DAY_US,
         )
-    return out
+        for label in range(1, draw(st.integers(0, 12)) + 1)
+    ]
 
 
 def expected_score(row: IndexRow, vector, row_list, live, plan: QueryPlan) -> float:
@@ -279,7 +277,7 @@ def test_compaction_keeps_every_answer():
 
 
 def test_unfit_writes_change_nothing():
-    """Taken labels, absent labels, unfit vectors and values out of range raise and leave no trace."""
+    """Taken or absent labels, unfit vectors and values out of range raise and leave no trace."""
     index, vectors = partition(), unit_vectors(3)
     index.add(many(2), vectors[:2])
     before = index.generation

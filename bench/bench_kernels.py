@@ -1,0 +1,170 @@
+"""Time the scoring kernels against NumPy, and a partition's whole search.
+
+    python -m recalld.bench.bench_kernels [--json FILE]
+
+One thread, synthetic unit vectors of 384 dimensions with twelve words each. Every figure is the
+best of three medians, for other work on the machine only ever makes a call slower. It prints
+tables, then one JSON object.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recalld.bench.report import Figure, Report, Table, provenance, say, show
+from recalld.index.columns import IndexRow
+from recalld.index.conditions import Filter, NumberIn
+from recalld.index.exact import VectorBlock
+from recalld.index.filter import View
+from recalld.index.partition import PartitionIndex
+from recalld.index.plan import QueryPlan
+from recalld.scoring import decay, params, topk
+
+SIZES = (100, 1_000, 10_000, 50_000)
+DIM = 384
+CLUSTERS = 200
+CALLS = 30
+ROUNDS = 3
+K = 5
+WORDS_PER_TEXT = 12
+VOCABULARY = 5_000
+NOW_US = 1_800_000_000_000_000
+DAY_US = 86_400_000_000
+PARAMS = params.RankParams(0.0, 0.1)
+
+
+def best_median_us(call: Callable[[], object]) -> float:
+    """Return the best of three medians of a call, in microseconds."""
+    call()
+    medians = []
+    for _ in range(ROUNDS):
+        times = []
+        for _ in range(CALLS):
+            start = time.perf_counter()
+            call()
+            times.append(time.perf_counter() - start)
+        medians.append(statistics.median(times))
+    return round(1e6 * min(medians), 1)
+
+
+def unit_vectors(count: int, seed: int) -> NDArray[np.float32]:
+    """Make clustered unit vectors float32[count, DIM]."""
+    random = np.random.default_rng(seed)
+    # The clusters are the same for every seed, so that queries have neighbours.
+    centres = np.random.default_rng(0).standard_normal((CLUSTERS, DIM), dtype=np.float32)
+    vectors = centres[random.integers(0, CLUSTERS, count)]
+    vectors = vectors + 0.7 * random.standard_normal((count, DIM), dtype=np.float32)
+    return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+
+
+def spell(number: int) -> str:
+    """Spell a number in letters: with digits it would be an identifier, not a word."""
+    return "".join(chr(ord("a") + int(digit)) for digit in f"{number:05d}")
+
+
+def kernels(count: int) -> dict[str, float]:
+    """Time the kernels and their NumPy twins over `count` rows."""
+    vectors, query = unit_vectors(count, 1), unit_vectors(1, 2)[0]
+    block = VectorBlock.empty(DIM).appended(vectors)
+    rows = np.arange(count)
+    random = np.random.default_rng(3)
+    scores = random.random(count, dtype=np.float32)
+    kind = random.integers(1, params.KIND_COUNT, count).astype(np.uint8)
+    level = random.integers(1, params.IMPORTANCE_COUNT, count).astype(np.uint8)
+    anchor = NOW_US - random.integers(0, 90, count) * DAY_US
+    table = decay.decay_table(PARAMS)
+    out = np.empty(count, dtype=np.float32)
+
+    def decay_numpy() -> NDArray[np.float64]:
+        age_s = np.maximum(NOW_US - anchor, 0) / 1e6
+        half_life, floor = table[kind].T
+        return np.where(level == params.PINNED, 1, floor + (1 - floor) * 2 ** (-age_s / half_life))
+
+    return {
+        "scan_int8_us": best_median_us(lambda: block.scan(rows, query)),
+        "rescore_float32_us": best_median_us(lambda: block.rescore(rows, query)),
+        "dot_numpy_us": best_median_us(lambda: vectors @ query),
+        "decay_us": best_median_us(
+            lambda: decay.decay_into(kind, level, anchor, NOW_US, table, out)
+        ),
+        "decay_numpy_us": best_median_us(decay_numpy),
+        "top_us": best_median_us(lambda: topk.select(scores, anchor, rows, K)),
+        "top_numpy_us": best_median_us(lambda: np.lexsort((-rows, -anchor, -scores))[:K]),
+    }
+
+
+def searches(count: int) -> dict[str, float]:
+    """Time whole searches of a partition of `count` rows."""
+    random = np.random.default_rng(4)
+    words = random.zipf(1.3, (count + 1, WORDS_PER_TEXT)) % VOCABULARY
+    texts = [" ".join(map(spell, line.tolist())) for line in words]
+    rows = [
+        IndexRow(n, texts[n], 1 + n % 7, create_time_us=n, anchor_time_us=NOW_US - n % 90 * DAY_US)
+        for n in range(1, count + 1)
+    ]
+    partition = PartitionIndex(DIM, PARAMS)
+    started = time.perf_counter()
+    partition.add(rows, unit_vectors(count, 1))
+    added_us = 1e6 * (time.perf_counter() - started) / count
+    vector, view = unit_vectors(1, 2), View(NOW_US)
+    text = (" ".join(texts[0].split()[:6]),)
+    some = Filter(must=(NumberIn("kind", frozenset({3})),))
+    plans = {
+        "search_vector_us": QueryPlan(view, vectors=vector, k=K),
+        "search_text_us": QueryPlan(view, texts=text, k=K),
+        "search_both_us": QueryPlan(view, vectors=vector, texts=text, k=K),
+        "search_filtered_us": QueryPlan(view, some, vector, texts=text, k=K),
+    }
+    times = {name: best_median_us(partial(partition.search, plan)) for name, plan in plans.items()}
+    return {"add_us_per_row": round(added_us, 1), **times}
+
+
+def measure() -> Report:
+    """Run all sizes."""
+    columns: dict[str, dict[int, float]] = {}
+    for count in SIZES:
+        for name, value in {**kernels(count), **searches(count)}.items():
+            columns.setdefault(name, {})[count] = value
+    figures: dict[str, Figure] = {
+        f"{name}_{count}": value for name, row in columns.items() for count, value in row.items()
+    }
+    table = Table(
+        f"Microseconds, one thread, {DIM} dimensions, k {K}",
+        ["what", *(f"{count:,} rows" for count in SIZES)],
+        [[name, *(f"{row[count]:g}" for count in SIZES)] for name, row in columns.items()],
+    )
+    return Report(figures, [table])
+
+
+def main() -> None:
+    """Measure, print and, if asked, write the figures to a file."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--json", type=Path, help="also write the figures to this file")
+    arguments = parser.parse_args()
+    report = measure()
+    show(report)
+    text = json.dumps({**report.figures, **provenance()}, indent=1)
+    say(text)
+    if arguments.json is not None:
+        arguments.json.write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    # Before any product is computed: one thread, as the server's pool uses them.
+    if os.environ.get("OPENBLAS_NUM_THREADS") != "1":
+        os.environ["OPENBLAS_NUM_THREADS"] = "1"
+        os.execv(
+            sys.executable, [sys.executable, "-m", "recalld.bench.bench_kernels", *sys.argv[1:]]
+        )
+    main()
