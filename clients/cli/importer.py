@@ -22,6 +22,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from recalld.cli import exits, record
 from recalld.client import Client, NewMemory, Remembered, errors
@@ -166,10 +167,10 @@ def _send(
     client: Client, lines: list[Line], scope: Mapping[str, str], request_id: str | None
 ) -> Remembered:
     memories: list[NewMemory] = [line.record.memory for line in lines]
-    options: dict[str, str] = dict(scope)
+    options: dict[str, Any] = dict(scope)
     if request_id is not None:
         options["request_id"] = request_id
-    return client.remember(memories, timeout=WRITE_TIMEOUT_S, **options)  # type: ignore[arg-type]
+    return client.remember(memories, timeout=WRITE_TIMEOUT_S, **options)
 
 
 def batch_id(file_hash: str, lines: list[Line], scope: Mapping[str, str]) -> str:

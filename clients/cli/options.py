@@ -60,12 +60,13 @@ class Server:
         from recalld.client import Client
 
         ca_file = None if self.ca_file == "system" else self.ca_file
+        given: dict[str, Any] = dict(scope)
         return Client(
             self.target,
             token=self.token,
             tls=self.ca_file is not None,
             ca_file=ca_file,
-            **scope,  # type: ignore[arg-type]
+            **given,
         )
 
 

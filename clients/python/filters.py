@@ -30,10 +30,14 @@ class Expression:
 
     def __and__(self, other: Expression) -> Expression:
         """Both hold."""
+        if not isinstance(other, Expression):
+            return NotImplemented
         return _All((*_parts(_All, self), *_parts(_All, other)))
 
     def __or__(self, other: Expression) -> Expression:
         """At least one holds."""
+        if not isinstance(other, Expression):
+            return NotImplemented
         return _Any((*_parts(_Any, self), *_parts(_Any, other)))
 
     def __invert__(self) -> Expression:
@@ -74,9 +78,12 @@ def compile_filter(expression: Expression) -> types_pb2.Filter:
     """The wire filter of an expression.
 
     Raises:
+        TypeError: If it is no expression, such as the bool of a comparison without brackets.
         ValueError: If the expression does not fit must / should / must_not, or has more than
             `CONDITION_COUNT_MAX` conditions.
     """
+    if not isinstance(expression, Expression):
+        raise TypeError(f"filter: {expression!r} is no filter expression, see F")
     result = types_pb2.Filter()
     _add_required(result, expression)
     count = len(result.must) + len(result.should) + len(result.must_not)
@@ -185,7 +192,7 @@ def _value(value: object) -> struct_pb2.Value:
 
 
 def _strings(field: str, texts: tuple[str, ...]) -> Expression:
-    return _Leaf(types_pb2.Condition(**{field: types_pb2.StringSet(values=texts)}))  # type: ignore[arg-type]
+    return _Leaf(types_pb2.Condition(**{field: types_pb2.StringSet(values=texts)}))
 
 
 def _times(field: str, after: datetime | None, before: datetime | None) -> Expression:
@@ -193,7 +200,7 @@ def _times(field: str, after: datetime | None, before: datetime | None) -> Expre
         "from": wiretypes.timestamp("after", after),
         "to": wiretypes.timestamp("before", before),
     }
-    return _Leaf(types_pb2.Condition(**{field: types_pb2.TimeRange(**bounds)}))  # type: ignore[arg-type]
+    return _Leaf(types_pb2.Condition(**{field: types_pb2.TimeRange(**bounds)}))
 
 
 class F:
@@ -203,19 +210,19 @@ class F:
     def kind(*kinds: values.Kind | str) -> Expression:
         """Any of these kinds."""
         numbers = [values.encode(values.Kind, kind) for kind in kinds]
-        return _Leaf(types_pb2.Condition(kind=types_pb2.KindSet(values=numbers)))  # type: ignore[arg-type]
+        return _Leaf(types_pb2.Condition(kind=types_pb2.KindSet(values=numbers)))
 
     @staticmethod
     def stated_by(*speakers: values.StatedBy | str) -> Expression:
         """Said by any of these."""
         numbers = [values.encode(values.StatedBy, speaker) for speaker in speakers]
-        return _Leaf(types_pb2.Condition(stated_by=types_pb2.StatedBySet(values=numbers)))  # type: ignore[arg-type]
+        return _Leaf(types_pb2.Condition(stated_by=types_pb2.StatedBySet(values=numbers)))
 
     @staticmethod
     def importance(*levels: values.Importance | str) -> Expression:
         """Any of these levels."""
         numbers = [values.encode(values.Importance, level) for level in levels]
-        return _Leaf(types_pb2.Condition(importance=types_pb2.ImportanceSet(values=numbers)))  # type: ignore[arg-type]
+        return _Leaf(types_pb2.Condition(importance=types_pb2.ImportanceSet(values=numbers)))
 
     @staticmethod
     def key(*keys: str) -> Expression:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from recalld.client import values, wiretypes
 from recalld.client.filters import Expression, compile_filter
@@ -16,6 +16,8 @@ from recalld.client.inputs import NewMemory, Query, Source, Turn
 from recalld.v1 import memory_service_pb2 as memory_pb2
 from recalld.v1 import recall_service_pb2 as recall_pb2
 from recalld.v1 import types_pb2
+
+ElementT = TypeVar("ElementT")
 
 FORGET_SELECTORS = ("ids", "key", "filter", "content", "all_memories")
 VECTOR_FIELDS = ("vector", "vector_fingerprint")
@@ -55,16 +57,16 @@ def memory_message(fields: Mapping[str, Any]) -> types_pb2.Memory:
         elif name == "source":
             message[name] = _source(given)
         elif name == "relevant_when":
-            message[name] = _texts(name, given)
+            message[name] = _listed(name, given)
         else:
             message[name] = given
     return types_pb2.Memory(**message)
 
 
-def _texts(name: str, given: Sequence[str]) -> Sequence[str]:
+def _listed(name: str, given: Sequence[ElementT]) -> Sequence[ElementT]:
     """Refuses a lone string, which would count as a sequence of letters."""
     if isinstance(given, str):
-        raise ValueError(f"{name}: give a list of strings, not {given!r}")
+        raise ValueError(f"{name}: give a list, not {given!r}")
     return given
 
 
@@ -106,7 +108,7 @@ def list_memories(
     return memory_pb2.ListMemoriesRequest(
         scope=scope,
         filter=optional_filter(filter),
-        statuses=[values.encode(values.Status, status) for status in statuses],  # type: ignore[misc]
+        statuses=[values.encode(values.Status, status) for status in statuses],
         page_size=page_size,
         page_token=page_token,
     )
@@ -146,14 +148,14 @@ def forget(
         raise ValueError(f"forget: give exactly one of {', '.join(FORGET_SELECTORS)}")
     name, given = chosen.popitem()
     encoders: dict[str, tuple[str, Callable[[Any], Any]]] = {
-        "ids": ("ids", lambda ids: memory_pb2.IdSet(ids=_texts("ids", ids))),
+        "ids": ("ids", lambda ids: memory_pb2.IdSet(ids=_listed("ids", ids))),
         "filter": ("filter", compile_filter),
         "all_memories": ("all", bool),
     }
     wire_name, encode = encoders.get(name, (name, str))
     return memory_pb2.ForgetRequest(
         scope=scope,
-        mode=values.encode(values.ForgetMode, mode or values.ForgetMode.UNSPECIFIED),  # type: ignore[arg-type]
+        mode=values.encode(values.ForgetMode, mode or values.ForgetMode.UNSPECIFIED),
         dry_run=dry_run,
         etag=etag,
         **{wire_name: encode(given)},
@@ -170,25 +172,25 @@ def recall(scope: types_pb2.Scope, query: Query) -> recall_pb2.RecallRequest:
         text=query.text,
         vector=wiretypes.vector(query.vector),
         memory_id=query.memory_id,
-        context=[_turn(turn) for turn in _texts("context", query.context)],  # type: ignore[arg-type]
+        context=[_turn(turn) for turn in _listed("context", query.context)],
         k=query.k,
         filter=optional_filter(query.filter),
-        kinds=[values.encode(values.Kind, kind) for kind in _texts("kinds", query.kinds)],  # type: ignore[misc]
+        kinds=[values.encode(values.Kind, kind) for kind in _listed("kinds", query.kinds)],
         as_of=wiretypes.timestamp("as_of", query.as_of),
         known_at=wiretypes.timestamp("known_at", query.known_at),
         include_superseded=query.include_superseded,
         min_score=query.min_score,
         min_revision=query.min_revision,
-        shared_user_ids=_texts("shared_user_ids", query.shared_user_ids),
-        channels=[values.encode(values.Channel, name) for name in query.channels],  # type: ignore[misc]
+        shared_user_ids=_listed("shared_user_ids", query.shared_user_ids),
+        channels=[values.encode(values.Channel, name) for name in query.channels],
         weights=[
             recall_pb2.ChannelWeight(
-                channel=values.encode(values.Channel, name),  # type: ignore[arg-type]
+                channel=values.encode(values.Channel, name),
                 weight=weight,
             )
             for name, weight in query.weights.items()
         ],
-        fusion=values.encode(values.Fusion, query.fusion or values.Fusion.UNSPECIFIED),  # type: ignore[arg-type]
+        fusion=values.encode(values.Fusion, query.fusion or values.Fusion.UNSPECIFIED),
         explain=query.explain,
         now=wiretypes.timestamp("now", query.now),
     )
@@ -219,7 +221,7 @@ def build_context(
         recall=recall(scope, query),
         token_budget=token_budget,
         tokenizer=tokenizer,
-        format=values.encode(values.ContextFormat, wanted),  # type: ignore[arg-type]
+        format=values.encode(values.ContextFormat, wanted),
         language=language,
     )
 

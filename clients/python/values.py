@@ -10,8 +10,10 @@ holds the two lists equal.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import TypeVar
+from types import MappingProxyType
+from typing import Any, TypeVar
 
 from recalld.v1 import memory_service_pb2, recall_service_pb2, types_pb2
 
@@ -215,9 +217,16 @@ def encode(enum: type[StrEnum], value: str) -> int:
     return wrapper.Value(prefix + member.name)
 
 
+def _members_by_number(enum: type[StrEnum]) -> Mapping[int, StrEnum]:
+    wrapper, prefix = WIRE_ENUMS[enum]
+    return MappingProxyType({wrapper.Value(prefix + member.name): member for member in enum})
+
+
+# Looked up eight times for each memory of an answer, so made once.
+_MEMBERS = MappingProxyType({enum: _members_by_number(enum) for enum in WIRE_ENUMS})
+
+
 def decode(enum: type[EnumT], number: int) -> EnumT:
     """The member of a wire number; UNSPECIFIED for a number of a newer server."""
-    wrapper, prefix = WIRE_ENUMS[enum]
-    name = wrapper.DESCRIPTOR.values_by_number.get(number)
-    text = "UNSPECIFIED" if name is None else name.name.removeprefix(prefix)
-    return enum[text] if text in enum.__members__ else enum["UNSPECIFIED"]
+    members: Any = _MEMBERS[enum]
+    return members.get(number) or members[0]

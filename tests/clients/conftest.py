@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -13,6 +15,7 @@ import pytest
 from google.protobuf import any_pb2, duration_pb2
 from google.rpc import error_details_pb2, status_pb2
 
+from recalld.client import AsyncClient, Client
 from recalld.client.testing import RunningServer, running_server
 from recalld.v1 import (
     memory_service_pb2,
@@ -69,7 +72,9 @@ class FaultServer(
         remaining_s: Deadline of each call as it arrived.
     """
 
-    def __init__(self, address: str = "127.0.0.1:0") -> None:
+    def __init__(
+        self, address: str = "127.0.0.1:0", credentials: grpc.ServerCredentials | None = None
+    ) -> None:
         self.script: deque[Behaviour] = deque()
         self.requests: list[Any] = []
         self.metadata: list[dict[str, Any]] = []
@@ -87,7 +92,10 @@ class FaultServer(
         self._server.add_generic_rpc_handlers(
             (grpc.method_handlers_generic_handler("grpc.health.v1.Health", {"Check": health}),)
         )
-        port = self._server.add_insecure_port(address)
+        if credentials is None:
+            port = self._server.add_insecure_port(address)
+        else:
+            port = self._server.add_secure_port(address, credentials)
         self.target = address if address.startswith("unix:") else f"127.0.0.1:{port}"
         self._server.start()
 
@@ -119,6 +127,31 @@ class FaultServer(
         if self.script:
             return self.script.popleft()(request, context) or answer
         return answer
+
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture(params=["blocking", "asyncio"])
+def run(request: pytest.FixtureRequest) -> Run:
+    """Runs one method on a fresh client of either kind and gives its answer."""
+
+    def blocking(target: str, method: str, *args: Any, connect: Any = None, **options: Any) -> Any:
+        with Client(target, **{"user_id": "u", **(connect or {})}) as client:
+            answer = getattr(client, method)(*args, **options)
+            return list(answer) if inspect.isgenerator(answer) else answer
+
+    def awaited(target: str, method: str, *args: Any, connect: Any = None, **options: Any) -> Any:
+        async def main() -> Any:
+            async with AsyncClient(target, **{"user_id": "u", **(connect or {})}) as client:
+                answer = getattr(client, method)(*args, **options)
+                if inspect.isasyncgen(answer):
+                    return [item async for item in answer]
+                return await answer
+
+        return asyncio.run(main())
+
+    return blocking if request.param == "blocking" else awaited
 
 
 @pytest.fixture

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import grpc
 import pytest
@@ -15,34 +12,10 @@ import pytest
 from recalld.client import AsyncClient, Client, NewMemory, Timeouts, errors
 from recalld.v1 import memory_service_pb2, recall_service_pb2, types_pb2
 
-from .conftest import FaultServer, refuse
+from .conftest import FaultServer, Run, refuse
 
 UNAVAILABLE = grpc.StatusCode.UNAVAILABLE
 EXHAUSTED = grpc.StatusCode.RESOURCE_EXHAUSTED
-
-Run = Callable[..., Any]
-
-
-@pytest.fixture(params=["blocking", "asyncio"])
-def run(request: pytest.FixtureRequest) -> Run:
-    """Runs one method on a fresh client of either kind and gives its answer."""
-
-    def blocking(target: str, method: str, *args: Any, connect: Any = None, **options: Any) -> Any:
-        with Client(target, **{"user_id": "u", **(connect or {})}) as client:
-            answer = getattr(client, method)(*args, **options)
-            return list(answer) if inspect.isgenerator(answer) else answer
-
-    def awaited(target: str, method: str, *args: Any, connect: Any = None, **options: Any) -> Any:
-        async def main() -> Any:
-            async with AsyncClient(target, **{"user_id": "u", **(connect or {})}) as client:
-                answer = getattr(client, method)(*args, **options)
-                if inspect.isasyncgen(answer):
-                    return [item async for item in answer]
-                return await answer
-
-        return asyncio.run(main())
-
-    return blocking if request.param == "blocking" else awaited
 
 
 def test_both_clients_have_the_same_methods() -> None:

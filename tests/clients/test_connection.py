@@ -1,11 +1,16 @@
 """Targets, tokens and TLS options."""
 
+import shutil
+import subprocess
 from pathlib import Path
 
+import grpc
 import pytest
 
-from recalld.client import AsyncClient, Client
+from recalld.client import AsyncClient, Client, errors
 from recalld.client.connection import connection, is_local
+
+from .conftest import FaultServer, Run
 
 
 @pytest.mark.parametrize(
@@ -71,3 +76,28 @@ def test_authority_of_a_unix_socket_is_localhost() -> None:
     unix = dict(connection("unix:/x", {}).channel_options)
     assert unix["grpc.default_authority"] == "localhost"
     assert "grpc.default_authority" not in dict(connection("host:1", {}).channel_options)
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificates")
+def test_mutual_tls(tmp_path: Path, run: Run) -> None:
+    """With its CA and its own certificate a client gets in; without either it does not."""
+    key, cert = tmp_path / "key.pem", tmp_path / "cert.pem"
+    command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2"
+    subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
+    files = ["-keyout", str(key), "-out", str(cert)]
+    subprocess.run([*command.split(), *subject, *files], check=True, capture_output=True)
+    credentials = grpc.ssl_server_credentials(
+        [(key.read_bytes(), cert.read_bytes())], cert.read_bytes(), require_client_auth=True
+    )
+    server = FaultServer("localhost:0", credentials)
+    target = server.target.replace("127.0.0.1", "localhost")
+    try:
+        ours = {"tls": True, "ca_file": str(cert)}
+        own = {"cert_file": str(cert), "key_file": str(key), "token": "secret"}
+        assert run(target, "remember", "x", connect={**ours, **own}).revision == 7
+        assert server.metadata[0]["authorization"] == "Bearer secret"
+        for lacking in ({}, {"tls": True}, ours):
+            with pytest.raises((errors.Unavailable, errors.DeadlineExceeded)):
+                run(target, "remember", "x", connect=lacking, timeout=0.4)
+    finally:
+        server.stop()

@@ -110,6 +110,16 @@ def test_python_and_is_refused() -> None:
         _ = F.key("a") and F.key("b")
 
 
+def test_forgotten_brackets_raise() -> None:
+    """A comparison without brackets, or anything that is no expression, raises TypeError."""
+    with pytest.raises(TypeError):
+        _ = F.key("a") & F.meta("order.id") == "x"  # type: ignore[operator]
+    with pytest.raises(TypeError):
+        _ = F.key("a") | F.meta("order.id") == "x"  # type: ignore[operator]
+    with pytest.raises(TypeError, match="no filter expression"):
+        compile_filter(False)  # type: ignore[arg-type]
+
+
 def test_count_of_conditions_is_limited() -> None:
     """One condition more than the limit raises ValueError."""
     expression = F.key("k0")
