@@ -21,7 +21,7 @@ from recalld.index.filter import exclude
 from recalld.index.plan import QueryPlan, Ranking
 from recalld.index.postings import Postings
 from recalld.scoring import decay, masks
-from recalld.scoring.fuse import fuse_into, normalise_keyword, normalise_vector
+from recalld.scoring.fuse import normalise_keyword, normalise_vector
 from recalld.scoring.masks import EXCLUDED_COUNT, Excluded
 from recalld.scoring.params import (
     CHANNEL_COUNT,
@@ -37,9 +37,6 @@ GRAPH_PER_HIT = 4
 GRAPH_COUNT_MIN = 256
 # Memories with the most keyword evidence that join the graph's candidates.
 KEYWORD_COUNT = 256
-
-# Per hit wanted, this many rows are scored exactly to learn what the others must reach.
-SEED_PER_HIT = 8
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
@@ -108,7 +105,7 @@ class Searcher:
         self, generation: Generation, plan: QueryPlan, rows: Rows, words: Words, weights: Weights
     ) -> Rows:
         """Drop rows that cannot be among the best k, by an 8-bit scan."""
-        if len(rows) <= max(SCAN_COUNT_MIN, SEED_PER_HIT * plan.k):
+        if len(rows) <= max(SCAN_COUNT_MIN, plan.k):
             return rows
         normalised = _gathered(words, rows)
         slack = 0.0
@@ -116,15 +113,8 @@ class Searcher:
             _, normalised[Channel.VECTOR] = self._vectors(generation, plan, rows, exact=False)
             step = SCAN_SLACK / (VECTOR_SPREADS_TOTAL * self.params.spread)
             slack = float(weights.channels[Channel.VECTOR]) * step
-        logit = np.empty(len(rows), dtype=np.float32)
-        fuse_into(normalised, weights.channels, weights.bias, logit)
-        # Score a few exactly first: what the k-th of them reaches, all others must reach.
-        seed_count = SEED_PER_HIT * plan.k
-        seeds = np.argpartition(logit, len(logit) - seed_count)[-seed_count:]
-        evidence = self._evidence(generation, plan, rows[seeds], words)
-        worst = float(rank(evidence, weights, plan.k, 0.0).scores[-1])
-        importance = generation.columns.small[masks.IMPORTANCE, rows]
-        return rows[may_win(logit, decay.importance_factor(importance), worst, slack)]
+        factors = self._factors(generation.columns, rows, plan.view.now_us)
+        return rows[may_win(normalised, weights, factors, plan.k, slack)]
 
     def _evidence(
         self, generation: Generation, plan: QueryPlan, rows: Rows, words: Words

@@ -30,8 +30,6 @@ from recalld.scoring.params import (
 )
 from recalld.scoring.topk import select
 
-# Beyond this the base is 1 in float32, and exp stays finite.
-ODDS_LOG_MAX = 60.0
 # Candidates within this share of the score to reach are kept: float32 rounding.
 ROUNDING = 1e-5
 _BACKGROUND_VECTOR = VECTOR_SPREADS_BELOW / VECTOR_SPREADS_TOTAL
@@ -161,23 +159,32 @@ def rank(evidence: Evidence, weights: Weights, k: int, min_score: float) -> Rank
 
 
 def may_win(
-    logit: NDArray[np.float32], ceiling: NDArray[np.float32], worst: float, slack: float
+    normalised: NDArray[np.float32],
+    weights: Weights,
+    factors: NDArray[np.float32],
+    k: int,
+    slack: float,
 ) -> NDArray[np.int64]:
-    """Drop candidates that cannot reach a score, whatever their age.
+    """Drop candidates that cannot be among the best k.
 
     Args:
-        logit: float32[m], approximate log-odds of the base.
-        ceiling: float32[m], the largest product of factors each may have, in (0, 1].
-        worst: a score that k candidates are known to reach.
-        slack: largest error of `logit`.
+        normalised: float32[CHANNEL_COUNT, m], approximate.
+        weights: of WEIGHTED fusion.
+        factors: float32[FACTOR_COUNT, m], exact.
+        k: hits wanted, >= 1.
+        slack: largest error of the log-odds that `normalised` gives.
 
     Returns:
-        int64 positions, ascending, of all that may reach it.
+        int64 positions, ascending. An error of `slack` in log-odds changes a base by a factor of
+        e^slack at most, so all within e^(-2 slack) of the k-th score may still pass it.
     """
-    # base * ceiling >= worst, written without a logarithm per candidate.
-    odds = np.exp(np.minimum(logit + np.float32(slack), np.float32(ODDS_LOG_MAX)))
-    reach = ceiling - np.float32(worst * (1.0 - ROUNDING))
-    return np.flatnonzero(odds * reach >= np.float32(worst * (1.0 - ROUNDING)))
+    base = np.empty(normalised.shape[1], dtype=np.float32)
+    scores = np.empty_like(base)
+    if len(base) <= k:
+        return np.arange(len(base))
+    score_into(normalised, weights.channels, weights.bias, factors, base, scores)
+    kth = np.partition(scores, len(scores) - k)[len(scores) - k]
+    return np.flatnonzero(scores >= kth * np.float32(math.exp(-2 * slack) * (1 - ROUNDING)))
 
 
 def _ranks(evidence: Evidence) -> NDArray[np.float32]:

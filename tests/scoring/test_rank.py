@@ -10,7 +10,6 @@ from hypothesis.extra import numpy as hnp
 
 from recalld.scoring.errors import BadScoringInput
 from recalld.scoring.explain import parts, recompute
-from recalld.scoring.fuse import fuse_into
 from recalld.scoring.params import Channel, Fusion, RankParams
 from recalld.scoring.rank import Evidence, make_weights, may_win, rank
 
@@ -62,16 +61,16 @@ def test_permuting_the_candidates_changes_nothing(evidence, fusion, k, random):
     assert one.scores.tolist() == other.scores.tolist()
 
 
-@given(evidences(max_size=60), st.integers(1, 5))
-def test_pruning_never_drops_a_winner(evidence, k):
-    """Whatever is among the best k stays, though only importance is known of the factors."""
+@given(evidences(max_size=60), st.integers(1, 5), st.sampled_from([0, 1 / 64, 1 / 32]), st.data())
+def test_pruning_never_drops_a_winner(evidence, k, error, data):
+    """Whatever is among the best k stays, though the evidence seen is off by up to the slack."""
     weights = make_weights(PARAMS, Fusion.WEIGHTED, ALL, {})
     best = rank(evidence, weights, k, 0.0)
-    if len(best.labels) < k:
-        return
-    logit = np.empty(len(evidence.labels), dtype=np.float32)
-    fuse_into(evidence.normalised, weights.channels, weights.bias, logit)
-    kept = may_win(logit, evidence.factors[1], float(best.scores[-1]), 0.0)
+    errors = st.sampled_from([-error, 0.0, error])
+    seen = evidence.normalised.copy()
+    seen[Channel.VECTOR] += data.draw(hnp.arrays(np.float32, seen.shape[1], elements=errors))
+    slack = error * float(weights.channels[Channel.VECTOR])
+    kept = may_win(seen, weights, evidence.factors, k, slack)
     assert set(best.labels.tolist()) <= set(evidence.labels[kept].tolist())
 
 
