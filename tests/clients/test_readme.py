@@ -17,5 +17,5 @@ def test_the_example_runs(real_server: RunningServer) -> None:
     assert example.count("\n") <= 25
     code = example.replace("127.0.0.1:7600", real_server.target)
     exec(compile(code, str(README), "exec"), {})
-    with Client(real_server.target, user_id="u1") as client:
+    with Client(real_server.target, user_id="u1", agent_id="planner") as client:
         assert client.get(key="location.home").content == "Lives in Ningbo"
