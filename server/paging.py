@@ -19,14 +19,14 @@ DIGEST_BYTES = 12
 
 
 def _fingerprint(request: Message) -> bytes:
-    """Digest of a request without its paging fields."""
+    """Digest of a request, its type included, without its paging fields."""
     bare = type(request)()
     bare.CopyFrom(request)
     bare.ClearField("page_token")
     bare.ClearField("page_size")
-    return hashlib.blake2b(
-        bare.SerializeToString(deterministic=True), digest_size=DIGEST_BYTES
-    ).digest()
+    # Requests of two methods can have the same bytes.
+    named = f"{bare.DESCRIPTOR.full_name}\n".encode() + bare.SerializeToString(deterministic=True)
+    return hashlib.blake2b(named, digest_size=DIGEST_BYTES).digest()
 
 
 def make_token(request: Message, position: list[Any]) -> str:
