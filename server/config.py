@@ -9,6 +9,7 @@ Unknown settings are errors.
 
 from __future__ import annotations
 
+import json
 import os
 import tomllib
 from collections.abc import Mapping
@@ -145,11 +146,12 @@ def _merge(below: dict[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
         for name, section in below.items()
     }
     for name, section in above.items():
-        if isinstance(section, Mapping):
-            present = merged.get(name, {})
-            merged[name] = {**(present if isinstance(present, dict) else {}), **section}
-        else:
+        present = merged.get(name, {})
+        if not isinstance(section, Mapping):
             merged[name] = section
+        elif isinstance(present, dict):
+            merged[name] = {**present, **section}
+        # Otherwise the layer below has no section here: it stays, and is refused by name.
     return merged
 
 
@@ -222,12 +224,11 @@ def to_toml(config: Config) -> str:
 
 
 def _toml_value(value: object) -> str | None:
-    """One scalar in TOML; None for an unset setting."""
+    """One scalar in TOML, whose strings are JSON's but for DEL; None for an unset setting."""
     if value is None:
         return None
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):
         return repr(value)
-    escaped = str(value).replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
+    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
