@@ -17,6 +17,7 @@ from google.protobuf.message import Message
 from google.rpc import error_details_pb2, status_pb2
 
 from recalld.index import errors as index_errors
+from recalld.scoring import errors as scoring_errors
 from recalld.server import errors as server_errors
 from recalld.storage import errors as storage_errors
 from recalld.v1 import errors_pb2
@@ -75,6 +76,11 @@ INTERNAL_ONLY: frozenset[type[Exception]] = frozenset(
         index_errors.ModelMissing,
         index_errors.ModelInvalid,
         index_errors.ModelBuildFailed,
+        index_errors.BadLabel,
+        index_errors.BadPlan,
+        index_errors.IndexDamaged,
+        scoring_errors.ScoringError,
+        scoring_errors.BadScoringInput,
     }
 )
 """Raised only at start-up, or faults of the server itself: a caller sees INTERNAL."""
