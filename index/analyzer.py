@@ -94,7 +94,8 @@ class Analyzer:
         Returns:
             The tokens; empty when the text holds neither letter nor digit.
 
-        Complexity: linear in the text; about 3 MB/s of English.
+        Complexity: linear in the text; about 4 MB/s of English whose words were met before, 1.4 of
+            new ones, 2 of Chinese.
         """
         words: list[str] = []
         stopped: list[str] = []
