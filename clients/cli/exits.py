@@ -29,9 +29,16 @@ def code_of(error: Exception) -> int | None:
         return UNAVAILABLE
     if isinstance(error, (ValueError, errors.InvalidRequest)):
         return USAGE
-    if isinstance(error, (errors.RecalldError, Failure, OSError)):
+    if isinstance(error, (errors.RecalldError, Failure, OSError)) or _is_missing_extra(error):
         return FAILED
     return None
+
+
+def _is_missing_extra(error: Exception) -> bool:
+    """Whether a third-party module is not installed; one of our own would be a fault of ours."""
+    if not isinstance(error, ModuleNotFoundError):
+        return False
+    return not (error.name or "").startswith("recalld")
 
 
 def message_of(error: Exception) -> str:
@@ -39,6 +46,8 @@ def message_of(error: Exception) -> str:
     from recalld.client import errors
 
     text = str(error) or type(error).__name__
+    if _is_missing_extra(error):
+        return f"this command needs an extra: pip install 'recalld[server]' ({text})"
     is_refused = isinstance(error, errors.Unavailable) and not error.reason
     return f"no server answers: {text}" if is_refused else text
 

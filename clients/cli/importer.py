@@ -124,11 +124,15 @@ def _progress(total: int) -> Iterator[Callable[[int], None]]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
     from rich.progress import TimeRemainingColumn as Remaining
 
-    rate = TextColumn("{task.speed:.0f}/s" if total else "")
-    columns = (BarColumn(), MofNCompleteColumn(), rate, Remaining())
+    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}/s"), Remaining())
     with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("import", total=total)
-        yield lambda count: bar.advance(task, count)
+        task = bar.add_task("import", total=total, rate=0)
+
+        def advance(count: int) -> None:
+            bar.advance(task, count)
+            bar.update(task, rate=round(bar.tasks[0].finished_speed or bar.tasks[0].speed or 0))
+
+        yield advance
 
 
 def batches(lines: Iterable[Line], batch_count: int) -> Iterator[list[Line]]:

@@ -34,12 +34,7 @@ def _add_server_command(app: typer.Typer, name: str, summary: str) -> None:
             list[str] | None, typer.Argument(metavar="...", show_default=False)
         ] = None,
     ) -> None:
-        try:
-            server = importlib.import_module("recalld.server.__main__")
-        except ModuleNotFoundError as error:
-            raise exits.Failure(
-                f"the server needs an extra: pip install 'recalld[server]' ({error})"
-            ) from error
+        server = importlib.import_module("recalld.server.__main__")
         server.app(args=[name, *(arguments or [])], prog_name="recalld")
 
 
@@ -68,12 +63,7 @@ class EvalOptions:
 
 def evaluate(what: EvalOptions) -> None:
     """Replay an evaluation set through a real server and print its figures."""
-    try:
-        bench = importlib.import_module("recalld.bench.evaluate")
-    except ModuleNotFoundError as error:
-        raise exits.Failure(
-            f"the evaluation needs an extra: pip install 'recalld[server]' ({error})"
-        ) from error
+    bench = importlib.import_module("recalld.bench.evaluate")
     code = bench.command(
         what.set_name,
         what.path,

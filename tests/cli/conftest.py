@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
-from collections.abc import Callable, Iterator
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import pytest
@@ -26,6 +31,29 @@ class Ran:
 
 
 Recalld = Callable[..., Ran]
+
+
+def run_on_terminal(
+    arguments: list[str], *, typed: bytes = b"", env: Mapping[str, str]
+) -> tuple[int, str]:
+    """Runs a Python process whose three streams are a terminal; gives its code and the screen."""
+    leader, follower = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, *arguments],
+        stdin=follower,
+        stdout=follower,
+        stderr=follower,
+        env={**os.environ, "COLUMNS": "60", "TERM": "xterm", **env},
+    )
+    os.close(follower)
+    os.write(leader, typed)
+    shown = b""
+    # Reading from a terminal whose other side is closed is an I/O error, not an end of file.
+    with contextlib.suppress(OSError):
+        while part := os.read(leader, 65536):
+            shown += part
+    os.close(leader)
+    return process.wait(30), shown.decode()
 
 
 @pytest.fixture(scope="session")

@@ -30,6 +30,29 @@ def test_building_the_commands_imports_nothing_heavy() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def run_without(module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Runs a command in an interpreter in which `module` is not installed."""
+    code = (
+        f"import sys; sys.modules[{module!r}] = None;"
+        f"from recalld.cli.main import run; run({list(arguments)!r})"
+    )
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_missing_extras_are_explained() -> None:
+    """Without the cli or the server extra one line says what to install."""
+    for module, arguments, extra in (
+        ("typer", ["--help"], "recalld[cli]"),
+        ("numba", ["serve", "--data-dir", "/nonexistent/x"], "recalld[server]"),
+        ("duckdb", ["serve", "--data-dir", "/nonexistent/x"], "recalld[server]"),
+    ):
+        done = run_without(module, *arguments)
+        assert done.returncode == 1
+        assert f"pip install '{extra}'" in done.stderr
+        assert "Traceback" not in done.stderr
+
+
 def test_help_lists_every_command_and_the_exit_codes(bare_recalld: Recalld) -> None:
     """`recalld --help` names each command and says what the exit codes mean."""
     shown = bare_recalld("--help")

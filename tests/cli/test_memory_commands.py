@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 
-from .conftest import Recalld
+from recalld.client.testing import RunningServer
+
+from .conftest import Recalld, run_on_terminal
 
 
 def test_remember_and_get_by_key(recalld: Recalld) -> None:
@@ -113,6 +115,19 @@ def test_forgetting_everything_needs_yes_without_a_terminal(recalld: Recalld) ->
     assert refused.code == 2
     assert "--yes" in refused.err
     assert recalld("forget", "-u", "m11", "--all", "--yes").out == "1 forgotten\n"
+
+
+def test_forgetting_everything_asks_on_a_terminal(
+    recalld: Recalld, real_server: RunningServer
+) -> None:
+    """On a terminal `--all` asks first: no leaves everything, yes forgets it."""
+    recalld("remember", "x", "-u", "m13")
+    arguments = ["-m", "recalld.cli.main", "forget", "--all", "-u", "m13"]
+    env = {"RECALLD_TARGET": real_server.target}
+    code, shown = run_on_terminal(arguments, typed=b"n\n", env=env)
+    assert (code, "nothing was changed" in shown) == (1, True)
+    code, shown = run_on_terminal(arguments, typed=b"y\n", env=env)
+    assert (code, "1 forgotten" in shown) == (0, True)
 
 
 def test_forget_needs_one_selector(recalld: Recalld) -> None:

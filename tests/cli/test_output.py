@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
-import subprocess
-import sys
 from datetime import UTC, datetime
 
 import pytest
 
 from recalld.cli import output
 from recalld.client import KeyEntry, Kind
+
+from .conftest import run_on_terminal
 
 
 def test_json_has_utc_times_and_leaves_out_what_is_unset() -> None:
@@ -45,12 +43,7 @@ def test_rows_on_a_terminal_are_a_table() -> None:
         "from recalld.cli import output;"
         "output.write_rows(('score', 'content'), [(0.5, '[bold]word ' * 20)])"
     )
-    leader, follower = pty.openpty()
-    environment = {**os.environ, "COLUMNS": "60", "TERM": "xterm"}
-    command = [sys.executable, "-c", code]
-    subprocess.run(command, stdout=follower, env=environment, check=True, timeout=20)
-    os.close(follower)
-    shown = os.read(leader, 100_000).decode()
-    os.close(leader)
+    exit_code, shown = run_on_terminal(["-c", code], env={})
+    assert exit_code == 0
     assert "score" in shown.splitlines()[0]
     assert shown.count("[bold]word") == 20

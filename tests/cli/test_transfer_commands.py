@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from .conftest import Recalld
+from recalld.client.testing import RunningServer
+
+from .conftest import Recalld, run_on_terminal
 
 
 def test_export_and_import_round_trip(recalld: Recalld, tmp_path: Path) -> None:
@@ -47,6 +49,18 @@ def test_import_of_a_missing_file_fails(recalld: Recalld, tmp_path: Path) -> Non
     ran = recalld("import", str(tmp_path / "none.jsonl"), "-u", "t3")
     assert ran.code == 1
     assert "none.jsonl" in ran.err
+
+
+def test_import_on_a_terminal_shows_progress(real_server: RunningServer, tmp_path: Path) -> None:
+    """On a terminal a bar counts the memories; the result stands below it."""
+    file = tmp_path / "f.jsonl"
+    lines = (json.dumps({"content": f"fact {n}", "user_id": "t4"}) + "\n" for n in range(50))
+    file.write_text("".join(lines), encoding="utf-8")
+    arguments = ["-m", "recalld.cli.main", "import", str(file), "--batch", "10"]
+    code, shown = run_on_terminal(arguments, env={"RECALLD_TARGET": real_server.target})
+    assert code == 0
+    assert "50/50" in shown
+    assert shown.rstrip().endswith("50 created")
 
 
 def test_import_needs_a_user_somewhere(recalld: Recalld, tmp_path: Path) -> None:
