@@ -79,6 +79,4 @@ class Change:
             if planned.status in CURRENT and identity_of(planned) == wanted:
                 return planned
         stored = self.partition.same_as(record)
-        if stored is None or stored.label in self.rows:
-            return None
-        return stored
+        return next((same for same in stored if same.label not in self.rows), None)

@@ -12,10 +12,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 from recalld.index.partition import PartitionIndex
 from recalld.storage.errors import MemoryNotFound
 from recalld.storage.record import Kind, MemoryRecord, Status
+
+K = TypeVar("K")
 
 CURRENT = frozenset({Status.ACTIVE, Status.CONFLICTED})
 TOPIC_KINDS = frozenset({Kind.EVENT, Kind.DOCUMENT})
@@ -71,7 +74,7 @@ class Partition:
         self.records: dict[int, MemoryRecord] = {}
         self._labels: dict[str, int] = {}
         self._slots: dict[Slot, list[int]] = {}
-        self._identities: dict[tuple[object, ...], int] = {}
+        self._identities: dict[tuple[object, ...], list[int]] = {}
 
     def __len__(self) -> int:
         """Memories of any status."""
@@ -96,10 +99,9 @@ class Partition:
         """Current records of a slot, oldest label first."""
         return [self.records[label] for label in self._slots.get(slot, ())]
 
-    def same_as(self, record: MemoryRecord) -> MemoryRecord | None:
-        """The current record that says the same thing, or None."""
-        label = self._identities.get(identity_of(record))
-        return None if label is None else self.records[label]
+    def same_as(self, record: MemoryRecord) -> list[MemoryRecord]:
+        """Current records that say the same thing: more than one only after an undo or an edit."""
+        return [self.records[label] for label in self._identities.get(identity_of(record), ())]
 
     def current(self) -> Iterator[MemoryRecord]:
         """Records that hold now, in label order."""
@@ -121,16 +123,21 @@ class Partition:
                 slot = slot_of(record)
                 if slot is not None:
                     self._slots.setdefault(slot, []).append(record.label)
-                self._identities[identity_of(record)] = record.label
+                self._identities.setdefault(identity_of(record), []).append(record.label)
 
     def _forget_books(self, record: MemoryRecord) -> None:
         """Take a record's present entries out of the books."""
+        if record.status not in CURRENT:
+            return
         slot = slot_of(record)
-        labels = self._slots.get(slot) if slot is not None else None
-        if slot is not None and labels is not None and record.label in labels:
-            labels.remove(record.label)
-            if not labels:
-                del self._slots[slot]
-        identity = identity_of(record)
-        if self._identities.get(identity) == record.label:
-            del self._identities[identity]
+        if slot is not None:
+            _drop(self._slots, slot, record.label)
+        _drop(self._identities, identity_of(record), record.label)
+
+
+def _drop(book: dict[K, list[int]], key: K, label: int) -> None:
+    """Take a label out of a book; empty entries do not stay."""
+    labels = book[key]
+    labels.remove(label)
+    if not labels:
+        del book[key]
