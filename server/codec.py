@@ -140,8 +140,7 @@ def draft(
         stated_by=validate.enum(memory.stated_by, types_pb2.StatedBy, f"{at}.stated_by")
         or StatedBy.USER,
         source=source(memory.source, f"{at}.source"),
-        visibility=validate.enum(memory.visibility, types_pb2.Visibility, f"{at}.visibility")
-        or Visibility.SHARED,
+        visibility=_visibility(memory, where, f"{at}.visibility"),
         language=validate.name(
             memory.language, f"{at}.language", bytes_max=limits.LANGUAGE_BYTES_MAX
         )
@@ -155,6 +154,14 @@ def draft(
         content_hash=content_hash(text),
     )
     return Draft(record, _given_vector(message, field, dim, fingerprint))
+
+
+def _visibility(memory: types_pb2.Memory, where: Scope, field: str) -> int:
+    """Who may read it; private to nobody would be stored and never recalled."""
+    visibility = validate.enum(memory.visibility, types_pb2.Visibility, field)
+    if visibility == Visibility.PRIVATE and not where.agent_id:
+        raise InvalidRequest(field, "PRIVATE needs an agent_id in the scope")
+    return visibility or Visibility.SHARED
 
 
 def _given_vector(

@@ -6,13 +6,18 @@ import itertools
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 from recalld.client.testing import RunningServer, running_server
 from tests.server.stubs import Stubs
 
 # Machines that run tests are shared: what is slow there says nothing about the code.
-settings.register_profile("shared", deadline=None, max_examples=40)
+settings.register_profile(
+    "shared",
+    deadline=None,
+    max_examples=40,
+    phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],
+)
 settings.load_profile("shared")
 
 
