@@ -8,13 +8,13 @@ import os
 import pty
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import pytest
 
 from recalld.cli import main
-from recalld.client.testing import RunningServer, running_server
+from recalld.client.testing import RunningServer
 
 
 @dataclass(frozen=True)
@@ -57,10 +57,9 @@ def run_on_terminal(
 
 
 @pytest.fixture(scope="session")
-def real_server() -> Iterator[RunningServer]:
-    """The real server, with the model-free embedder."""
-    with running_server() as server:
-        yield server
+def real_server(shared_server: RunningServer) -> RunningServer:
+    """The real server, with the model-free embedder; each test has users of its own."""
+    return shared_server
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from google.protobuf import any_pb2, duration_pb2
 from google.rpc import error_details_pb2, status_pb2
 
 from recalld.client import AsyncClient, Client
-from recalld.client.testing import RunningServer, running_server
+from recalld.client.testing import RunningServer
 from recalld.v1 import (
     memory_service_pb2,
     memory_service_pb2_grpc,
@@ -163,7 +163,6 @@ def fault_server() -> Iterator[FaultServer]:
 
 
 @pytest.fixture(scope="session")
-def real_server() -> Iterator[RunningServer]:
-    """The real server, with the model-free embedder."""
-    with running_server() as server:
-        yield server
+def real_server(shared_server: RunningServer) -> RunningServer:
+    """The real server, with the model-free embedder; each test has users of its own."""
+    return shared_server

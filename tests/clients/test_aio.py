@@ -14,11 +14,11 @@ from .conftest import FaultServer
 
 async def test_calls_run_side_by_side(fault_server: FaultServer) -> None:
     """Three slow calls on one client take about as long as one."""
-    fault_server.script.extend([lambda _request, _context: time.sleep(0.3)] * 3)
+    fault_server.script.extend([lambda _request, _context: time.sleep(0.6)] * 3)
     async with AsyncClient(fault_server.target, user_id="u") as client:
         started_s = time.monotonic()
         await asyncio.gather(*(client.recall("x") for _ in range(3)))
-        assert time.monotonic() - started_s < 0.75
+        assert time.monotonic() - started_s < 1.7
 
 
 async def test_cancelling_a_call_raises_cancelled(fault_server: FaultServer) -> None:
