@@ -137,25 +137,16 @@ def test_unix_socket(tmp_path: Path, run: Run) -> None:
         server.stop()
 
 
-def test_no_server_is_unavailable(run: Run) -> None:
-    """A port without a server raises Unavailable well before a long deadline."""
-    server = FaultServer()
-    server.stop()
-    started_s = time.monotonic()
-    with pytest.raises(errors.Unavailable):
-        run(server.target, "recall", "x", timeout=30.0)
-    assert time.monotonic() - started_s < 5.0
-
-
 def test_a_client_outlives_its_server() -> None:
-    """After failed calls to a server that is gone, the first call after its return succeeds."""
+    """A call to a server that is gone fails well before its deadline; after its return all is well."""
     server = FaultServer()
     with Client(server.target, user_id="u") as client:
         client.remember("before")
         server.stop()
-        for _ in range(2):
-            with pytest.raises(errors.Unavailable):
-                client.recall("x")
+        started_s = time.monotonic()
+        with pytest.raises(errors.Unavailable):
+            client.recall("x", timeout=30.0)
+        assert time.monotonic() - started_s < 5.0
         server = FaultServer(server.target)
         try:
             assert client.remember("after").revision == 7
