@@ -138,7 +138,7 @@ def test_unix_socket(tmp_path: Path, run: Run) -> None:
 
 
 def test_a_client_outlives_its_server() -> None:
-    """A call to a server that is gone fails well before its deadline; after its return all is well."""
+    """A call to a server that is gone fails before its deadline; one after its return works."""
     server = FaultServer()
     with Client(server.target, user_id="u") as client:
         client.remember("before")
