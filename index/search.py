@@ -30,13 +30,25 @@ from recalld.scoring.params import (
     Fusion,
     RankParams,
 )
-from recalld.scoring.rank import Evidence, Weights, make_weights, may_win, rank
+from recalld.scoring.rank import (
+    Evidence,
+    Weights,
+    factor_floor,
+    make_weights,
+    may_win,
+    rank,
+    within_reach,
+)
+from recalld.scoring.topk import kth_largest
 
 # The graph is asked for this many candidates per hit wanted, and never for fewer than the minimum.
 GRAPH_PER_HIT = 4
 GRAPH_COUNT_MIN = 256
 # Memories with the most keyword evidence that join the graph's candidates.
 KEYWORD_COUNT = 256
+
+# From this many rows on it pays to drop most before their factors are gathered.
+REACH_COUNT_MIN = 2_048
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
@@ -113,6 +125,9 @@ class Searcher:
             _, normalised[Channel.VECTOR] = self._vectors(generation, plan, rows, exact=False)
             step = SCAN_SLACK / (VECTOR_SPREADS_TOTAL * self.params.spread)
             slack = float(weights.channels[Channel.VECTOR]) * step
+        if len(rows) > REACH_COUNT_MIN:
+            near = within_reach(normalised, weights, plan.k, slack, factor_floor(self.params))
+            rows, normalised = rows[near], np.ascontiguousarray(normalised[:, near])
         factors = self._factors(generation.columns, rows, plan.view.now_us)
         return rows[may_win(normalised, weights, factors, plan.k, slack)]
 
@@ -231,9 +246,8 @@ class Searcher:
             near = [columns.row(int(label)) for label in labels]
             chosen[[row for row in near if row >= 0]] = True
         for _, normalised in words.values():
-            kept = min(KEYWORD_COUNT, len(normalised) - 1)
-            kth = np.partition(normalised, len(normalised) - 1 - kept)[len(normalised) - 1 - kept]
-            chosen |= normalised > max(float(kth), 0.0)
+            kth = kth_largest(normalised, min(KEYWORD_COUNT, len(normalised)))
+            chosen |= (normalised >= kth) & (normalised > 0)
         return np.flatnonzero(chosen & passes)
 
 

@@ -18,9 +18,12 @@ from numpy.typing import NDArray
 
 from recalld.scoring.decay import CONFIDENCE_ROW, DECAY_ROW, FACTOR_COUNT, IMPORTANCE_ROW
 from recalld.scoring.errors import BadScoringInput
-from recalld.scoring.fuse import fuse_into, reciprocal_ranks, score_into
+from recalld.scoring.fuse import fuse_into, logistic, reciprocal_ranks, score_into
 from recalld.scoring.params import (
     CHANNEL_COUNT,
+    CONFIDENCE_FLOOR,
+    IMPORTANCE_FACTOR,
+    STATED_BY_FACTOR,
     VECTOR_SPREADS_BELOW,
     VECTOR_SPREADS_TOTAL,
     WEIGHT_MAX,
@@ -28,7 +31,7 @@ from recalld.scoring.params import (
     Fusion,
     RankParams,
 )
-from recalld.scoring.topk import select
+from recalld.scoring.topk import kth_largest, select
 
 # Candidates within this share of the score to reach are kept: float32 rounding.
 ROUNDING = 1e-5
@@ -158,6 +161,38 @@ def rank(evidence: Evidence, weights: Weights, k: int, min_score: float) -> Rank
     )
 
 
+def within_reach(
+    normalised: NDArray[np.float32], weights: Weights, k: int, slack: float, floor: float
+) -> NDArray[np.int64]:
+    """Drop candidates that cannot be among the best k, whatever all factors are.
+
+    Cheaper and weaker than `may_win`: it needs no factors.
+
+    Args:
+        normalised, weights, k, slack: as for `may_win`.
+        floor: smallest product of factors, in (0, 1]; the largest is 1.
+
+    Returns:
+        int64 positions, ascending.
+    """
+    logit = np.empty(normalised.shape[1], dtype=np.float32)
+    fuse_into(normalised, weights.channels, weights.bias, logit)
+    if len(logit) <= k:
+        return np.arange(len(logit))
+    # The k-th by base is worth at least its base times the floor; a rival needs that base.
+    kth = logistic(kth_largest(logit, k) - slack)
+    needed = kth * floor * (1 - ROUNDING)
+    if not 0 < needed < 1:
+        return np.arange(len(logit))
+    return np.flatnonzero(logit >= np.float32(math.log(needed / (1 - needed)) - slack - ROUNDING))
+
+
+def factor_floor(params: RankParams) -> float:
+    """Return the smallest product of factors that a memory can have."""
+    fade = min(decay.floor for decay in params.decay)
+    return fade * min(IMPORTANCE_FACTOR) * CONFIDENCE_FLOOR * min(STATED_BY_FACTOR)
+
+
 def may_win(
     normalised: NDArray[np.float32],
     weights: Weights,
@@ -183,8 +218,8 @@ def may_win(
     if len(base) <= k:
         return np.arange(len(base))
     score_into(normalised, weights.channels, weights.bias, factors, base, scores)
-    kth = np.partition(scores, len(scores) - k)[len(scores) - k]
-    return np.flatnonzero(scores >= kth * np.float32(math.exp(-2 * slack) * (1 - ROUNDING)))
+    reach = kth_largest(scores, k) * math.exp(-2 * slack) * (1 - ROUNDING)
+    return np.flatnonzero(scores >= np.float32(reach))
 
 
 def _ranks(evidence: Evidence) -> NDArray[np.float32]:

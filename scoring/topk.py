@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 
 from recalld.scoring.kernel import kernel
 
+# Beyond this many, the insertion of `top_into` costs more than a partition.
+SELECT_COUNT_MAX = 256
+
 
 @kernel("f32", "i64", "i64", "f32", "i64", "i64", returns="u8")
 def before(score, create_us, label, other_score, other_create_us, other_label):  # type: ignore[no-untyped-def]
@@ -72,3 +75,12 @@ def select(
     """Return int64[<= k] positions of the best memories, best first; see `top_into`."""
     top = np.empty(min(max(k, 0), scores.shape[0]), dtype=np.int64)
     return top[: top_into(scores, create_us, labels, top)]
+
+
+def kth_largest(values: NDArray[np.float32], k: int) -> float:
+    """Return the k-th largest of float32[m] for 1 <= k <= m; no value may be NaN."""
+    if k > SELECT_COUNT_MAX:
+        return float(np.partition(values, len(values) - k)[len(values) - k])
+    # Not np.partition: with many equal values, as where no word matches, it is 100 times slower.
+    places = np.arange(len(values))
+    return float(values[select(values, places, places, k)[-1]])

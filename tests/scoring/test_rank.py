@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as hnp
 from recalld.scoring.errors import BadScoringInput
 from recalld.scoring.explain import parts, recompute
 from recalld.scoring.params import Channel, Fusion, RankParams
-from recalld.scoring.rank import Evidence, make_weights, may_win, rank
+from recalld.scoring.rank import Evidence, make_weights, may_win, rank, within_reach
 
 PARAMS = RankParams(0.75, 0.05)
 ALL = frozenset(Channel)
@@ -71,6 +71,8 @@ def test_pruning_never_drops_a_winner(evidence, k, error, data):
     seen[Channel.VECTOR] += data.draw(hnp.arrays(np.float32, seen.shape[1], elements=errors))
     slack = error * float(weights.channels[Channel.VECTOR])
     kept = may_win(seen, weights, evidence.factors, k, slack)
+    assert set(best.labels.tolist()) <= set(evidence.labels[kept].tolist())
+    kept = within_reach(seen, weights, k, slack, 0.25**3)
     assert set(best.labels.tolist()) <= set(evidence.labels[kept].tolist())
 
 

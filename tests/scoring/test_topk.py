@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.scoring.topk import select
+from recalld.scoring.topk import SELECT_COUNT_MAX, kth_largest, select
 from tests.scoring import naive
 
 SCORES = st.sampled_from([0.0, 0.25, 0.5, 1.0, float("nan"), float("inf"), -1.0])
@@ -43,3 +43,17 @@ def test_the_order_of_the_input_changes_nothing(memories, k, random):
 def test_ties_go_to_the_newer_then_to_the_larger_label():
     """Equal scores: newest first; same time too: the larger label first."""
     assert run([0.5, 0.5, 0.5, 0.9], [7, 9, 9, 0], [1, 2, 3, 4], 4) == [3, 2, 1, 0]
+
+
+@given(st.lists(st.sampled_from([0.0, 0.5, 1.0, -2.0]), min_size=1, max_size=20), st.data())
+def test_the_kth_largest_is_that_of_a_sort(values, data):
+    """The k-th largest counts equal values one by one."""
+    k = data.draw(st.integers(1, len(values)))
+    assert kth_largest(np.array(values, dtype=np.float32), k) == sorted(values, reverse=True)[k - 1]
+
+
+def test_the_kth_largest_is_right_beyond_the_selection_limit():
+    """For large k the other algorithm gives the same."""
+    values = np.arange(1000, dtype=np.float32) % 300
+    for k in (SELECT_COUNT_MAX, SELECT_COUNT_MAX + 1, 1000):
+        assert kth_largest(values, k) == sorted(values.tolist(), reverse=True)[k - 1]
