@@ -108,8 +108,16 @@ def draft(
     Raises:
         InvalidRequest: some field is malformed or over its limit.
     """
-    memory = message.memory
-    at = f"{field}.memory"
+    checked = record(message.memory, where, call, f"{field}.memory")
+    return Draft(checked, _given_vector(message, field, dim, fingerprint))
+
+
+def record(memory: types_pb2.Memory, where: Scope, call: Call, at: str) -> MemoryRecord:
+    """The record of a memory that stands at the path `at`; label and id come when it is stored.
+
+    Raises:
+        InvalidRequest: some field is malformed or over its limit.
+    """
     kind = validate.enum(memory.kind, types_pb2.MemoryKind, f"{at}.kind") or Kind.FACT
     key = validate.key(memory.key, f"{at}.key")
     text = validate.content(memory.content, f"{at}.content", limits.CONTENT_BYTES_MAX)
@@ -120,7 +128,7 @@ def draft(
     valid_from_us, valid_to_us = _time(memory, "valid_from", at), _time(memory, "valid_to", at)
     if valid_to_us and valid_to_us <= (valid_from_us or event_us):
         raise InvalidRequest(f"{at}.valid_to", "must be after valid_from (or event_time)")
-    record = MemoryRecord(
+    return MemoryRecord(
         label=0,
         id="",
         scope=where,
@@ -153,7 +161,6 @@ def draft(
         expire_time_us=_time(memory, "expire_time", at),
         content_hash=content_hash(text),
     )
-    return Draft(record, _given_vector(message, field, dim, fingerprint))
 
 
 def _visibility(memory: types_pb2.Memory, where: Scope, field: str) -> int:

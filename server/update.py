@@ -10,7 +10,7 @@ from google.protobuf.field_mask_pb2 import FieldMask
 from numpy.typing import NDArray
 
 from recalld.index.batching import BatchingEmbedder
-from recalld.server import access, codec, validate
+from recalld.server import access, codec, times, validate
 from recalld.server.call import Call
 from recalld.server.change import Change
 from recalld.server.errors import EtagMismatch, InvalidRequest
@@ -47,6 +47,10 @@ FIELDS: dict[str, tuple[str, ...]] = {
 """Field of the wire message -> fields of the record that it sets."""
 
 
+SPAN = frozenset({"event_time", "valid_from", "valid_to"})
+"""Fields that have to fit each other."""
+
+
 def changed_paths(mask: FieldMask, memory: types_pb2.Memory) -> list[str]:
     """The fields to change.
 
@@ -70,17 +74,26 @@ def merge(
     record: MemoryRecord, memory: types_pb2.Memory, paths: list[str], call: Call
 ) -> MemoryRecord:
     """The record with the named fields taken from the message, all of them checked."""
-    given = pb.MemoryInput(memory=memory)
-    if "content" not in paths:
-        given.memory.content = record.content
-    fresh = codec.draft(given, record.scope, call, "memory", 0, "").record
-    values = {name: getattr(fresh, name) for path in paths for name in FIELDS[path]}
+    given = types_pb2.Memory()
+    given.CopyFrom(memory)
     if "event_time" in paths and not memory.HasField("event_time"):
         raise InvalidRequest("memory.event_time", "cannot be taken away")
-    merged = replace(record, **values)
-    if merged.valid_to_us and merged.valid_to_us <= (merged.valid_from_us or merged.event_time_us):
-        raise InvalidRequest("memory.valid_to", "must be after valid_from (or event_time)")
-    return merged
+    if "content" not in paths:
+        given.content = record.content
+    # Times are checked against each other as they will be, and only when one of them changes.
+    for path, time_us in (
+        ("event_time", record.event_time_us),
+        ("valid_from", record.valid_from_us),
+        ("valid_to", 0 if SPAN.isdisjoint(paths) else record.valid_to_us),
+    ):
+        if path not in paths:
+            given.ClearField(path)
+            if time_us:
+                getattr(given, path).CopyFrom(times.to_wire(time_us))
+    fresh = codec.record(given, record.scope, call, "memory")
+    return replace(
+        record, **{name: getattr(fresh, name) for path in paths for name in FIELDS[path]}
+    )
 
 
 @dataclass(frozen=True)
