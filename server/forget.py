@@ -7,21 +7,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from recalld.server import access, codec, filters, validate
+from recalld.server import access, codec, filters, slots, validate
 from recalld.server.call import Call
 from recalld.server.change import Change
 from recalld.server.errors import EtagMismatch, InvalidRequest, NotOffered
 from recalld.server.limits import CONTENT_BYTES_MAX, FORGET_ID_COUNT_MAX, REQUEST_ID_BYTES_MAX
-from recalld.server.partition import Partition, slot_of
+from recalld.server.partition import Partition
 from recalld.server.partitions import Partitions
 from recalld.server.writer import Writer
 from recalld.storage.errors import MemoryNotFound
-from recalld.storage.record import KeyCardinality, MemoryRecord, Scope, Status
-from recalld.storage.store import StoredRequest
+from recalld.storage.record import MemoryRecord, Scope, Status
+from recalld.storage.store import BATCH_ROW_COUNT_MAX, StoredRequest
 from recalld.v1 import memory_service_pb2 as pb
 
 METHOD = "recalld.v1.MemoryService/Forget"
 UNDO_WINDOW_US = 30 * 86_400 * 1_000_000
+PART_ROW_COUNT_MAX = BATCH_ROW_COUNT_MAX // 2
+"""Memories changed in one commit: each may change a rival of its slot too."""
 
 
 @dataclass(frozen=True)
@@ -39,16 +41,14 @@ class Forget:
 
         async def run(row: StoredRequest | None) -> pb.ForgetResponse:
             """The work behind the idempotency check."""
-            if partition is None:
+            if partition is None or not len(partition):
                 if request.WhichOneof("selector") == "ids":
                     raise MemoryNotFound("no such memory of this user")
                 return pb.ForgetResponse()
             if request.dry_run:
                 chosen = self._choose(request, partition, scope, call)
                 return pb.ForgetResponse(count=len(chosen), ids=_ids(chosen))
-            return await self.writer.write(
-                call, partition, lambda change: self._plan(change, request, scope, call), row
-            )
+            return await self._change(request, partition, scope, call, row)
 
         return await self.writer.once(call, METHOD, request, pb.ForgetResponse, run)
 
@@ -91,7 +91,11 @@ class Forget:
         elif which == "key":
             key = validate.key(request.key, "key")
             named = partition.matching(
-                lambda r: r.key == key and r.scope.agent_id == scope.agent_id
+                lambda r: (
+                    r.key == key
+                    and r.scope.agent_id == scope.agent_id
+                    and r.scope.namespace == scope.namespace
+                )
             )
         elif which == "content":
             digest = codec.content_hash(request.content)
@@ -104,35 +108,49 @@ class Forget:
             named = list(partition.records.values())
         undo = request.mode == pb.ForgetMode.FORGET_MODE_UNDO
         unique = {record.label: record for record in named if access.may_see(record, scope, call)}
-        return [r for r in unique.values() if (r.status == Status.FORGOTTEN) == undo]
+        oldest_us = call.now_us - UNDO_WINDOW_US if undo else 0
+        return [
+            record
+            for record in unique.values()
+            if (record.status == Status.FORGOTTEN) == undo and record.forget_time_us >= oldest_us
+        ]
+
+    async def _change(
+        self,
+        request: pb.ForgetRequest,
+        partition: Partition,
+        scope: Scope,
+        call: Call,
+        row: StoredRequest | None,
+    ) -> pb.ForgetResponse:
+        """Change everything chosen, in as many commits as it takes; the last one keeps the answer.
+
+        A commit takes a bounded number of rows.
+        """
+        done: list[MemoryRecord] = []
+
+        def plan(change: Change) -> pb.ForgetResponse:
+            """The next part, answered with all parts so far."""
+            done.extend(self._plan(change, request, scope, call))
+            return pb.ForgetResponse(count=len(done), ids=_ids(done))
+
+        while len(self._choose(request, partition, scope, call)) > PART_ROW_COUNT_MAX:
+            await self.writer.write(call, partition, plan, None)
+        return await self.writer.write(call, partition, plan, row)
 
     def _plan(
         self, change: Change, request: pb.ForgetRequest, scope: Scope, call: Call
-    ) -> pb.ForgetResponse:
-        """Plan the change of every chosen record."""
-        chosen = self._choose(request, change.partition, scope, call)
+    ) -> list[MemoryRecord]:
+        """Plan the change of the chosen records, of as many as a commit takes."""
+        chosen = self._choose(request, change.partition, scope, call)[:PART_ROW_COUNT_MAX]
         if request.etag and any(codec.etag(record) != request.etag for record in chosen):
             raise EtagMismatch("the memory changed since this etag was read")
-        if request.mode == pb.ForgetMode.FORGET_MODE_UNDO:
-            chosen = [record for record in chosen if _restore(change, record)]
-        else:
-            for record in chosen:
+        for record in chosen:
+            if request.mode == pb.ForgetMode.FORGET_MODE_UNDO:
+                slots.restore(change, record)
+            else:
                 change.edit(record, status=Status.FORGOTTEN, forget_time_us=call.now_us)
-        return pb.ForgetResponse(count=len(chosen), ids=_ids(chosen))
-
-
-def _restore(change: Change, record: MemoryRecord) -> bool:
-    """Take a soft forget back, unless it is too old or the slot has a newer value by now."""
-    if change.now_us - record.forget_time_us > UNDO_WINDOW_US:
-        return False
-    status, heir_id = Status.ACTIVE, record.superseded_by
-    slot = slot_of(record)
-    if slot is not None and record.key_cardinality != KeyCardinality.MANY:
-        heir_id = next((rival.id for rival in change.in_slot(slot)), heir_id)
-    if heir_id:
-        status = Status.SUPERSEDED
-    change.edit(record, status=status, superseded_by=heir_id, forget_time_us=0)
-    return True
+        return chosen
 
 
 def _ids(records: list[MemoryRecord]) -> list[str]:

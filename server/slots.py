@@ -164,16 +164,46 @@ def _conflict(
     change: Change, record: MemoryRecord, vector: NDArray[np.float32], rivals: list[MemoryRecord]
 ) -> Placement:
     """A weaker claim against a strong one: kept and marked, the strong one stays current."""
-    group = (
-        next((rival.conflict_group for rival in rivals if rival.conflict_group), "")
-        or uuid.uuid4().hex
-    )
+    group = _group(*rivals)
     made = change.add(replace(record, status=Status.CONFLICTED, conflict_group=group), vector)
     for rival in rivals:
         if rival.conflict_group != group:
             change.edit(rival, conflict_group=group)
     return Placement(
         made, Outcome.REMEMBER_OUTCOME_CONFLICT, conflicting_ids=tuple(rival.id for rival in rivals)
+    )
+
+
+def _group(*members: MemoryRecord) -> str:
+    """The conflict group that some of the members have already, or a new one."""
+    return next((m.conflict_group for m in members if m.conflict_group), "") or uuid.uuid4().hex
+
+
+def restore(change: Change, record: MemoryRecord) -> None:
+    """Plan the return of a forgotten record, beside what took its slot meanwhile."""
+    slot = slot_of(record)
+    found = change.in_slot(slot) if slot is not None else []
+    rivals = [rival for rival in found if holds_now(rival, change.now_us)]
+    guesses = [rival for rival in rivals if is_guess_against_word(rival, record)]
+    words = [rival for rival in rivals if is_guess_against_word(record, rival)]
+    status, heir_id, group = Status.ACTIVE, record.superseded_by, ""
+    if heir_id:
+        status = Status.SUPERSEDED
+    elif record.key_cardinality == KeyCardinality.MANY:
+        status = Status.ARCHIVED if len(rivals) >= SET_SIZE_DEFAULT else Status.ACTIVE
+    elif words:
+        status, group = Status.CONFLICTED, _group(record, *words)
+    elif len(guesses) < len(rivals):
+        heir_id = next(rival.id for rival in rivals if rival not in guesses)
+        status = Status.SUPERSEDED
+    elif guesses:
+        group = _group(record, *guesses)
+    for guess in guesses if group else ():
+        change.edit(guess, status=Status.CONFLICTED, conflict_group=group)
+    for word in words if group else ():
+        change.edit(word, conflict_group=group)
+    change.edit(
+        record, status=status, superseded_by=heir_id, conflict_group=group, forget_time_us=0
     )
 
 

@@ -119,7 +119,7 @@ class Writer:
     ) -> R:
         """Plan under the partition's lock, commit, publish.
 
-        Returns the plan's response with its revision.
+        Returns the plan's response with its revision, 0 when nothing was written.
 
         The write goes on to its end even when the caller is cancelled.
         """
@@ -147,7 +147,7 @@ class Writer:
             response = plan(change)
             if not change.rows:
                 revision -= 1
-            response.revision = revision  # type: ignore[attr-defined]
+            response.revision = revision if change.rows else 0  # type: ignore[attr-defined]
             if change.rows or row is not None:
                 started_s = call.clock.monotonic_s()
                 await self._commit(call.tenant, change, revision, response, row)
