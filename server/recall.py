@@ -138,13 +138,15 @@ class Recall:
             for user in asked.users
             if (part := self.partitions.find(call.tenant, user)) is not None
         ]
-        compiled = [self._filter(request, asked, part, field) for part in chosen]
+        # Checked for unknown users too: a filter that cannot be understood is always an error.
+        labels_of = [part.label_of for part in chosen] or [_no_label]
+        compiled = [_filter(request, asked, label_of, field) for label_of in labels_of]
         query = await make_query(self.embedder, request, asked, chosen, call, field)
         embedded_s = call.clock.monotonic_s()
         call.check_deadline()
         rankings = [
             await self._search(part, self._plan(asked, condition, query))
-            for part, condition in zip(chosen, compiled, strict=True)
+            for part, condition in zip(chosen, compiled, strict=False)
         ]
         ranked = self._collect(asked, chosen, rankings, call)[: asked.k]
         everything = []
@@ -154,16 +156,6 @@ class Recall:
         response = self._response(asked, chosen, rankings, ranked, query, held)
         _spend(response.timings, call, started_s, embedded_s)
         return Found(response, ranked, everything, detect_language(asked.text), asked.view.now_us)
-
-    def _filter(self, request: pb.RecallRequest, asked: Ask, part: Partition, field: str) -> Filter:
-        """The request's filter and kinds, for one partition."""
-        path = f"{field}.filter" if field else "filter"
-        compiled = filters.decode(request.filter, path, part.label_of)
-        if asked.kinds:
-            compiled = Filter(
-                (*compiled.must, NumberIn("kind", asked.kinds)), compiled.should, compiled.must_not
-            )
-        return compiled
 
     def _plan(
         self,
@@ -274,6 +266,21 @@ class BatchRecall:
                 "requests", f"the answers have more than {RESPONSE_BYTES_MAX} bytes; ask for fewer"
             )
         return response
+
+
+def _no_label(_: str) -> int | None:
+    """Label of an id where no memory is."""
+    return None
+
+
+def _filter(request: pb.RecallRequest, asked: Ask, label_of: filters.LabelOf, field: str) -> Filter:
+    """The request's filter and kinds, for one partition."""
+    path = f"{field}.filter" if field else "filter"
+    compiled = filters.decode(request.filter, path, label_of)
+    if not asked.kinds:
+        return compiled
+    kinds = NumberIn("kind", asked.kinds)
+    return Filter((*compiled.must, kinds), compiled.should, compiled.must_not)
 
 
 def _spend(timings: pb.Timings, call: Call, started_s: float, embedded_s: float) -> None:
