@@ -139,7 +139,7 @@ class Recall:
             if (part := self.partitions.find(call.tenant, user)) is not None
         ]
         # Checked for unknown users too: a filter that cannot be understood is always an error.
-        labels_of = [part.label_of for part in chosen] or [_no_label]
+        labels_of: list[filters.LabelOf] = [part.label_of for part in chosen] or [_no_label]
         compiled = [_filter(request, asked, label_of, field) for label_of in labels_of]
         query = await make_query(self.embedder, request, asked, chosen, call, field)
         embedded_s = call.clock.monotonic_s()
