@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -96,6 +97,10 @@ def merge(
     )
 
 
+class _TextChanged(Exception):
+    """Raised inside this module when a text has to be embedded once more."""
+
+
 @dataclass(frozen=True)
 class UpdateMemory:
     """Handler of UpdateMemory."""
@@ -121,16 +126,15 @@ class UpdateMemory:
             while True:
                 old = access.require(partition.get(request.memory.id), scope, call)
                 vector = await self._vector(old, merge(old, request.memory, paths, call))
-                response = await self.writer.write(
-                    call,
-                    partition,
-                    lambda change, old=old, vector=vector: self._plan(  # type: ignore[misc]
-                        change, request, scope, call, paths, old, vector
-                    ),
-                    row,
-                )
-                if response.HasField("memory"):
-                    return response
+                with contextlib.suppress(_TextChanged):
+                    return await self.writer.write(
+                        call,
+                        partition,
+                        lambda change, old=old, vector=vector: self._plan(  # type: ignore[misc]
+                            change, request, scope, call, paths, old, vector
+                        ),
+                        row,
+                    )
 
         return await self.writer.once(call, METHOD, request, pb.UpdateMemoryResponse, run)
 
@@ -154,13 +158,14 @@ class UpdateMemory:
     ) -> pb.UpdateMemoryResponse:
         """Plan the change.
 
-        An empty response when the record changed since its text was embedded.
+        Raises:
+            _TextChanged: the record changed since its text was embedded.
         """
         record = access.require(change.partition.get(request.memory.id), scope, call)
         if request.etag and request.etag != codec.etag(record):
             raise EtagMismatch("the memory changed since this etag was read")
         if embedded_text(record) != embedded_text(seen):
-            return pb.UpdateMemoryResponse()
+            raise _TextChanged
         merged = merge(record, request.memory, paths, call)
         values = {name: getattr(merged, name) for path in paths for name in FIELDS[path]}
         changed = change.edit(record, **values)

@@ -9,7 +9,17 @@ import pytest
 from recalld.server.errors import EtagMismatch, InvalidRequest
 from recalld.storage.errors import MemoryNotFound
 from recalld.v1 import types_pb2
-from tests.server.core import DAY_US, NOW_US, Core, condition, memory, must, texts
+from tests.server.core import (
+    DAY_US,
+    NOW_US,
+    Core,
+    FaultyStore,
+    condition,
+    memory,
+    must,
+    opened,
+    texts,
+)
 
 
 async def stored(core: Core, content: str = "likes tea", **fields: object) -> types_pb2.Memory:
@@ -185,3 +195,22 @@ async def test_memory_of_somebody_else(core: Core) -> None:
     for user, memory_id in (("v", old.id), ("u", "f" * 32), ("nobody", old.id)):
         with pytest.raises(MemoryNotFound):
             await core.update(user, memory_id, "confidence", confidence=0.5)
+
+
+async def test_text_that_changes_meanwhile_is_embedded_again() -> None:
+    """A change of the key, planned while another changes the text, keeps one answer and both."""
+    store = FaultyStore()
+    async with opened(store) as core:
+        old = await stored(core)
+        store.is_held = True
+        first = asyncio.ensure_future(core.update("u", old.id, "content", content="likes milk"))
+        while not store.held:
+            await asyncio.sleep(0)
+        second = asyncio.ensure_future(core.update("u", old.id, "key", key="drink", request_id="r"))
+        await asyncio.sleep(0.05)
+        store.release()
+        await asyncio.gather(first, second)
+        assert store.stats().commit_count == 3
+        new = await core.get("u", old.id)
+        assert (new.content, new.key) == ("likes milk", "drink")
+        assert texts((await core.recall("u", "milk")).hits) == ["likes milk"]
