@@ -210,16 +210,19 @@ def may_win(
         slack: largest error of the log-odds that `normalised` gives.
 
     Returns:
-        int64 positions, ascending. An error of `slack` in log-odds changes a base by a factor of
-        e^slack at most, so all within e^(-2 slack) of the k-th score may still pass it.
+        int64 positions, ascending, of all whose highest possible score reaches the k-th of the
+        lowest possible ones.
     """
     base = np.empty(normalised.shape[1], dtype=np.float32)
     scores = np.empty_like(base)
     if len(base) <= k:
         return np.arange(len(base))
     score_into(normalised, weights.channels, weights.bias, factors, base, scores)
-    reach = kth_largest(scores, k) * math.exp(-2 * slack) * (1 - ROUNDING)
-    return np.flatnonzero(scores >= np.float32(reach))
+    # base = odds / (1 + odds): odds times e^slack scale the base by this much.
+    up, down = np.float32(math.exp(slack)), np.float32(math.exp(-slack))
+    highest = scores * (up / (1 + base * (up - 1)))
+    lowest = scores * (down / (1 + base * (down - 1)))
+    return np.flatnonzero(highest >= np.float32(kth_largest(lowest, k) * (1 - ROUNDING)))
 
 
 def _ranks(evidence: Evidence) -> NDArray[np.float32]:
