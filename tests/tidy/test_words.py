@@ -23,7 +23,7 @@ UNWANTED = {
     ),
     "how the work was organised": re.compile(
         r"\b(?:[w]orkplace|[c]o-authored-by|[s]ub-?agents?|[h]elper sessions?"
-        r"|(?:[i]ssue|[t]icket|[p]ull request) #?\d+|[D]ESIGN\.md|[C]ONVENTIONS\.md)\b",
+        r"|(?:[i]ssue|[p]ull request) #?\d+|[D]ESIGN\.md|[C]ONVENTIONS\.md)\b",
         re.IGNORECASE,
     ),
 }
