@@ -52,6 +52,23 @@ def unexplained_exceptions(root: Path) -> Iterator[str]:
             yield f"{name}: {node.name} does not say when it is raised"
 
 
+def wordless_tests(root: Path) -> Iterator[str]:
+    """Tests that do not say, in a sentence, which fact they hold."""
+    for name, module in modules(root):
+        if not Path(name).name.startswith("test_"):
+            continue
+        for node in ast.walk(module):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                text = ast.get_docstring(node) or ""
+                if node.name.startswith("test") and not text.split("\n\n")[0].endswith("."):
+                    yield f"{name}: {node.name} states no fact"
+
+
+def test_every_test_states_a_fact() -> None:
+    """Every test has a docstring that is a sentence."""
+    assert list(wordless_tests(ROOT)) == []
+
+
 def test_every_file_says_what_it_does() -> None:
     """Every Python file has a module docstring."""
     assert list(undocumented_modules(ROOT)) == []
@@ -76,3 +93,14 @@ def test_missing_docstrings_are_found(tmp_path: Path) -> None:
     plant(tmp_path, "index/early.py", "class E(errors.B):\n    '''Bad luck.'''\n")
     found = [line.split()[1] for line in unexplained_exceptions(tmp_path)]
     assert found == ["E", "B", "D"]
+
+
+def test_wordless_tests_are_found(tmp_path: Path) -> None:
+    """A test without a docstring and one with a mere title are found."""
+    plant(
+        tmp_path,
+        "tests/test_x.py",
+        "def test_a(): pass\ndef test_b():\n    'Title'\ndef test_c():\n    'It holds.'\n",
+    )
+    found = [line.split()[1] for line in wordless_tests(tmp_path)]
+    assert found == ["test_a", "test_b"]

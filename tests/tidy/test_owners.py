@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tests.tidy.tree import ROOT, dotted, is_product, modules, plant
@@ -24,13 +24,15 @@ class Rule:
 
     Attributes:
         names: dotted names as they are written, or the last part of a call on an object (".abort").
-        parts: folders that the rule speaks of; empty means every package.
         owners: files that may use them, with the reason.
+        parts: folders that the rule speaks of; empty means every package.
+        entry_points: whether code under `if __name__ == "__main__"` may use them, too.
     """
 
     names: frozenset[str]
     owners: Mapping[str, str]
     parts: tuple[str, ...] = ()
+    entry_points: bool = False
 
 
 RULES = {
@@ -39,10 +41,10 @@ RULES = {
         {
             "server/config.py": "the one reader of the server's environment",
             "index/onnx_session.py": "sets a switch that onnxruntime reads while it loads",
-            "index/model_build.py": "hands the environment of its entry point to main",
-            "bench/bench_embedder.py": "hands the environment of its entry point to main",
+            "bench/bench_embedder.py": "looks for the model where the server does",
             "clients/python/testing.py": "passes its environment on to the server it starts",
         },
+        entry_points=True,
     ),
     "disk order": Rule(
         DISK_ORDER,
@@ -66,9 +68,16 @@ RULES = {
 }
 
 
-def uses(module: ast.Module, names: frozenset[str]) -> Iterator[tuple[int, str]]:
+def is_entry_point(node: ast.stmt) -> bool:
+    """Whether a statement runs only where its module is the program."""
+    return isinstance(node, ast.If) and ast.unparse(node.test) == "__name__ == '__main__'"
+
+
+def uses(module: ast.Module, rule: Rule) -> Iterator[tuple[int, str]]:
     """Lines and names of every use."""
-    for node in ast.walk(module):
+    names = rule.names
+    body = [node for node in module.body if not (rule.entry_points and is_entry_point(node))]
+    for node in ast.walk(ast.Module(body, [])):
         if isinstance(node, ast.ImportFrom):
             for alias in node.names:
                 if f"{node.module}.{alias.name}" in names:
@@ -87,7 +96,7 @@ def strangers(root: Path, rule: Rule) -> Iterator[str]:
     for name, module in modules(root):
         if not is_product(name, root) or (rule.parts and name.split("/")[0] not in rule.parts):
             continue
-        found = list(uses(module, rule.names))
+        found = list(uses(module, rule))
         if found:
             idle.discard(name)
         if name not in rule.owners:
@@ -113,11 +122,12 @@ def test_strangers_are_found(tmp_path: Path) -> None:
         "import os, time, datetime\nfrom os import replace, environ\n"
         "from datetime import datetime\n"
         "def f(context):\n    os.environ['A']; os.fsync(1); time.time(); datetime.now()\n"
-        "    datetime.datetime.now(); context.abort(1)\n",
+        "    datetime.datetime.now(); context.abort(1)\n"
+        "if __name__ == '__main__':\n    f(os.environ)\n",
     )
     plant(tmp_path, "tests/test_it.py", "import os\nos.environ['A']\n")
     counts = {
-        what: len(list(strangers(tmp_path, Rule(rule.names, {}, rule.parts))))
+        what: len(list(strangers(tmp_path, replace(rule, owners={}))))
         for what, rule in RULES.items()
     }
     assert counts == {"environment": 2, "disk order": 2, "clock": 3, "status": 1}
