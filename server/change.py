@@ -18,7 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recalld.server.partition import CURRENT, Partition, Slot, identity_of, slot_of
-from recalld.storage.record import MemoryRecord
+from recalld.storage.record import MemoryRecord, Status
+
+SUPERSEDED = frozenset({Status.SUPERSEDED})
 
 
 class Change:
@@ -59,18 +61,20 @@ class Change:
 
     def in_slot(self, slot: Slot) -> list[MemoryRecord]:
         """Current records of a slot, this call's own included."""
-        stored = [self.rows.get(record.label, record) for record in self.partition.in_slot(slot)]
+        return self._overlaid(slot, self.partition.in_slot(slot), CURRENT)
+
+    def past_of(self, slot: Slot) -> list[MemoryRecord]:
+        """Superseded records of a slot, this call's own included."""
+        return self._overlaid(slot, self.partition.past_of(slot), SUPERSEDED)
+
+    def _overlaid(
+        self, slot: Slot, stored: list[MemoryRecord], statuses: frozenset[Status]
+    ) -> list[MemoryRecord]:
+        """Stored records as this call has changed them, then its other ones, of some statuses."""
         known = {record.label for record in stored}
-        own = [
-            record
-            for record in self.rows.values()
-            if record.label not in known and slot_of(record) == slot
-        ]
-        return [
-            record
-            for record in stored + own
-            if record.status in CURRENT and slot_of(record) == slot
-        ]
+        seen = [self.rows.get(record.label, record) for record in stored]
+        seen += [record for record in self.rows.values() if record.label not in known]
+        return [r for r in seen if r.status in statuses and slot_of(r) == slot]
 
     def same_as(self, record: MemoryRecord) -> MemoryRecord | None:
         """The current record that says the same thing, this call's own included."""

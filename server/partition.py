@@ -74,6 +74,7 @@ class Partition:
         self.records: dict[int, MemoryRecord] = {}
         self._labels: dict[str, int] = {}
         self._slots: dict[Slot, list[int]] = {}
+        self._past: dict[Slot, list[int]] = {}
         self._identities: dict[tuple[object, ...], list[int]] = {}
 
     def __len__(self) -> int:
@@ -99,6 +100,10 @@ class Partition:
         """Current records of a slot, oldest label first."""
         return [self.records[label] for label in self._slots.get(slot, ())]
 
+    def past_of(self, slot: Slot) -> list[MemoryRecord]:
+        """Superseded records of a slot."""
+        return [self.records[label] for label in self._past.get(slot, ())]
+
     def same_as(self, record: MemoryRecord) -> list[MemoryRecord]:
         """Current records that say the same thing: more than one only after an undo or an edit."""
         return [self.records[label] for label in self._identities.get(identity_of(record), ())]
@@ -119,20 +124,27 @@ class Partition:
                 self._forget_books(old)
             self.records[record.label] = record
             self._labels[record.id] = record.label
+            slot = slot_of(record)
+            book = self._book(record)
+            if slot is not None and book is not None:
+                book.setdefault(slot, []).append(record.label)
             if record.status in CURRENT:
-                slot = slot_of(record)
-                if slot is not None:
-                    self._slots.setdefault(slot, []).append(record.label)
                 self._identities.setdefault(identity_of(record), []).append(record.label)
+
+    def _book(self, record: MemoryRecord) -> dict[Slot, list[int]] | None:
+        """The book of slots that a record belongs to by its status."""
+        if record.status in CURRENT:
+            return self._slots
+        return self._past if record.status == Status.SUPERSEDED else None
 
     def _forget_books(self, record: MemoryRecord) -> None:
         """Take a record's present entries out of the books."""
-        if record.status not in CURRENT:
-            return
         slot = slot_of(record)
-        if slot is not None:
-            _drop(self._slots, slot, record.label)
-        _drop(self._identities, identity_of(record), record.label)
+        book = self._book(record)
+        if slot is not None and book is not None:
+            _drop(book, slot, record.label)
+        if record.status in CURRENT:
+            _drop(self._identities, identity_of(record), record.label)
 
 
 def _drop(book: dict[K, list[int]], key: K, label: int) -> None:

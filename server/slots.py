@@ -113,17 +113,7 @@ def _take_slot(
         if _last_said_us(rival) > record.event_time_us and not is_guess_against_word(rival, record)
     ]
     if later:
-        heir = min(later, key=_last_said_us)
-        made = change.add(
-            replace(
-                record,
-                status=Status.SUPERSEDED,
-                superseded_by=heir.id,
-                valid_to_us=_end(record, _start_after(record, heir)),
-            ),
-            vector,
-        )
-        return Placement(made, Outcome.REMEMBER_OUTCOME_EXPIRED_ON_ARRIVAL)
+        return _join_history(change, slot, record, vector, later)
     made = change.add(record, vector)
     for rival in rivals:
         change.edit(
@@ -140,6 +130,27 @@ def _take_slot(
         Outcome.REMEMBER_OUTCOME_SUPERSEDED_PREVIOUS,
         superseded_ids=tuple(rival.id for rival in rivals),
     )
+
+
+def _join_history(
+    change: Change,
+    slot: Slot,
+    record: MemoryRecord,
+    vector: NDArray[np.float32],
+    later: list[MemoryRecord],
+) -> Placement:
+    """A value that was replaced before it arrived: it goes between those before and after it."""
+    past = [rival for rival in change.past_of(slot) if not is_guess_against_word(rival, record)]
+    after = [rival for rival in past if _last_said_us(rival) > record.event_time_us]
+    heir = min((*later, *after), key=_last_said_us)
+    end_us = _end(record, _start_after(record, heir))
+    ended = replace(record, status=Status.SUPERSEDED, superseded_by=heir.id, valid_to_us=end_us)
+    made = change.add(ended, vector)
+    start_us = made.valid_from_us or made.event_time_us
+    for rival in past:
+        if rival not in after and rival.valid_to_us > start_us:
+            change.edit(rival, superseded_by=made.id, valid_to_us=start_us)
+    return Placement(made, Outcome.REMEMBER_OUTCOME_EXPIRED_ON_ARRIVAL)
 
 
 def _last_said_us(record: MemoryRecord) -> int:

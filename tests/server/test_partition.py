@@ -70,6 +70,9 @@ def test_books_equal_a_recomputation(changes: list[MemoryRecord]) -> None:
             assert {r.label for r in found} == expected
             assert len(found) == len(expected)
             assert all(r is latest[r.label] for r in found)
+            past = [r.label for r in partition.past_of(slot)]
+            superseded = [r for r in latest.values() if r.status == Status.SUPERSEDED]
+            assert sorted(past) == sorted(r.label for r in superseded if slot_of(r) == slot)
     for change in changes:
         same = partition.same_as(change)
         twins = {r.label for r in current if identity_of(r) == identity_of(change)}

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from recalld.v1 import memory_service_pb2, types_pb2
-from tests.server.core import DAY_US, HOUR_US, NOW_US, Core, memory
+from tests.server.core import DAY_US, HOUR_US, NOW_US, Core, memory, opened
 
 Outcome = memory_service_pb2.RememberOutcome
 Status = types_pb2.MemoryStatus
@@ -64,6 +66,23 @@ async def test_older_event_is_history_on_arrival(core: Core) -> None:
     assert (stored.status, stored.superseded_by) == (Status.MEMORY_STATUS_SUPERSEDED, present.id)
     assert stored.valid_to.ToMicroseconds() == NOW_US + 3 * DAY_US
     assert await current(core) == ["York"]
+
+
+@settings(max_examples=30)
+@given(st.permutations(range(5)))
+async def test_history_does_not_depend_on_the_order_of_arrival(days: list[int]) -> None:
+    """In whatever order values arrive, each holds from its event to that of the next one."""
+    async with opened() as core:
+        for day in days:
+            await say(core, f"city {day}", day)
+        for item in await core.listed("u"):
+            start, end = (item.event_time.ToMicroseconds() - NOW_US) // DAY_US, item.valid_to
+            if start == 4:
+                assert not item.HasField("valid_to")
+            else:
+                assert end.ToMicroseconds() == NOW_US + (start + 1) * DAY_US
+                heir = await core.get("u", item.superseded_by)
+                assert heir.content == f"city {start + 1}"
 
 
 async def test_older_than_a_confirmation_is_history(core: Core) -> None:
