@@ -138,13 +138,14 @@ class BuildContext:
             whole_max=WHOLE_STORE_MAX,
         )
         writing = Writing(form, request.language or ("zh" if found.language == "zh" else "en"))
-        assembly, complete = self._assemble(found, writing, count, budget)
+        assembly, is_whole = self._assemble(found, writing, count, budget)
+        complete = is_whole and not _is_narrowed(request.recall)
         return self._response(assembly, complete, found, request.tokenizer or tokens.CONSERVATIVE)
 
     def _assemble(
         self, found: Found, writing: Writing, count: Callable[[str], int], budget: int
     ) -> tuple[Assembly, bool]:
-        """The whole store when it fits, else the hits."""
+        """The whole store (what the request narrows it to) when it fits, else the hits."""
         if not found.response.abstained and 0 < len(found.everything) <= WHOLE_STORE_MAX:
             whole = Assembly(writing, count, budget)
             whole.fill(found.everything, by_band=False)
@@ -186,3 +187,13 @@ class BuildContext:
                 token_count=cost,
             )
         return response
+
+
+def _is_narrowed(request: pb.RecallRequest) -> bool:
+    """Whether a request asks about less than everything that holds now."""
+    return bool(
+        request.kinds
+        or request.filter.ListFields()
+        or request.HasField("as_of")
+        or request.HasField("known_at")
+    )

@@ -9,6 +9,7 @@ a memory that reads like an instruction stays a quotation.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -71,6 +72,8 @@ SPEAKERS = {
         StatedBy.IMPORT: "导入",
     },
 }
+NOT_IN_XML = re.compile("[\ufffe\uffff]")
+"""The characters of a content that XML 1.0 does not have; it takes no control characters."""
 MARKDOWN_OPEN, MARKDOWN_CLOSE = "<memories>", "</memories>"
 
 
@@ -90,7 +93,8 @@ class Writing:
             return json.dumps(item, ensure_ascii=False)
         text = " ".join(record.content.split())
         if self.format == Format.CONTEXT_FORMAT_XML:
-            return f"<memory date={quoteattr(date)} by={quoteattr(speaker)}>{escape(text)}</memory>"
+            text = escape(NOT_IN_XML.sub("\ufffd", text))
+            return f"<memory date={quoteattr(date)} by={quoteattr(speaker)}>{text}</memory>"
         # The fence is the one text that a memory must never close.
         text = text.replace("<", "‹").replace(">", "›")
         return f"- {text} ({date}, {speaker})"
