@@ -129,6 +129,9 @@ def _turns(request: pb.RecallRequest, at: str) -> tuple[str, ...]:
     for i, turn in enumerate(request.context):
         if turn.role not in ROLES:
             raise InvalidRequest(f"{at}context[{i}].role", f"must be one of {', '.join(ROLES)}")
+        validate.name(turn.message_id, f"{at}context[{i}].message_id")
+        if turn.HasField("time"):
+            times.from_wire(turn.time, f"{at}context[{i}].time")
     return tuple(
         validate.content(turn.text, f"{at}context[{i}].text", limits.CONTENT_BYTES_MAX)
         for i, turn in enumerate(request.context)

@@ -237,7 +237,7 @@ async def test_get_needs_a_selector(core: Core, fields: dict[str, str]) -> None:
 
 
 async def test_statuses(core: Core) -> None:
-    """A list holds the statuses asked for, by default the current ones; unknown ones are refused."""
+    """A list holds the statuses asked for, by default current ones; unknown ones are refused."""
     await core.remember("u", memory("old", key="k"), memory("new", key="k"))
     await core.remember("u", memory("over", expire_time=NOW_US + 1))
     core.clock.time_us += 1
