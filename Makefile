@@ -13,7 +13,7 @@ CASES ?= ../shared/cases
 export HNSWLIB_NO_NATIVE := 1
 
 .PHONY: help setup run test test-fast lint types fmt gen gen-check proto-lint proto-baseline model eval bench \
-	golden-update test-nojit test-bounds test-crash wheel wheel-test lock ci clean view
+	golden-update test-nojit test-bounds test-crash train-relevance wheel wheel-test lock ci clean view
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -85,6 +85,9 @@ bench: setup ## figures of kernels, embedder, store and server, each beside its 
 golden-update: setup ## rewrite the golden rankings; review the diff
 	GOLDEN_UPDATE=1 $(PY) -m pytest tests/golden
 
+test-crash: $(VENV)/.installed ## kill -9 and damaged files, a thousand rounds
+	CRASH_ROUNDS=1000 $(PY) -m pytest tests/crash
+
 test-nojit: $(VENV)/.installed ## kernels as plain Python
 	NUMBA_DISABLE_JIT=1 $(PY) -m pytest tests/scoring tests/index -m "not model"
 
@@ -100,6 +103,10 @@ wheel-test: wheel ## smoke test from the built wheel
 	build/wheel-venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.lock
 	build/wheel-venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps dist/*.whl
 	cd build && wheel-venv/bin/recalld --help > /dev/null && wheel-venv/bin/python ../tests/wheel_smoke.py
+
+train-relevance: setup ## train the relevance update anew; needs PyTorch, an hour on two cores
+	$(PY) -m pip install --quiet --disable-pip-version-check "torch>=2.9"
+	$(PY) -m recalld.index.relevance_train
 
 lock: $(VENV)/.installed ## renew the lock files
 	requirements/lock.sh

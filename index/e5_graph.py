@@ -3,7 +3,9 @@
 A BERT encoder (normalisation after each block, exact GELU, positions from 0) whose graph ends in
 mean pooling and unit length:
 `input_ids int64[n, length], attention_mask int64[n, length] -> sentence_embedding float32[n, dim]`.
-It uses onnxruntime's own operators, so it runs on onnxruntime >= 1.20 (q8: >= 1.22) only.
+With a low-rank update of the last layers it has a second output, `relevance_embedding` of the same
+shape; the layers before run once for both. It uses onnxruntime's own operators, so it runs on
+onnxruntime >= 1.20 (q8: >= 1.22) only.
 
 It never reads or writes files. Invariant: the same container, pieces, kind and factors give the
 same bytes, for the names of nodes are counted and nothing is dated.
@@ -17,7 +19,7 @@ from typing import Any, Literal
 import numpy as np
 import onnx
 from numpy.typing import NDArray
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper
 
 from recalld.index.e5_container import NIBBLE_ZERO, BlockMatrix, E5Container
 from recalld.index.e5_quantise import (
@@ -28,10 +30,12 @@ from recalld.index.e5_quantise import (
     quantise_channels,
     smoothing_factors,
 )
+from recalld.index.onnx_graph import RUNTIME_DOMAIN, GraphWriter
 
 Kind = Literal["int8", "q8", "q4", "fp32"]
+Update = Mapping[str, NDArray[np.float16]]
 
-RUNTIME_DOMAIN = "com.microsoft"
+SENTENCE, RELEVANCE, STATES = "sentence_embedding", "relevance_embedding", "hidden_states"
 OPSET = 21
 IR_VERSION = 10
 PRODUCER = "build_e5_onnx"
@@ -45,6 +49,7 @@ def build_graph(
     kept: Sequence[int],
     kind: Kind,
     smooth: Mapping[str, NDArray[np.int8]],
+    update: Update | None = None,
 ) -> onnx.ModelProto:
     """Build the encoder.
 
@@ -55,51 +60,34 @@ def build_graph(
             quantised a tensor; `q8` in blocks of 128; `q4` as the container has them; `fp32`.
         smooth: for int8, `<layer>.<qkv|ao|fi|fo>` to int8[inputs]: how far each input is scaled
             down and its weights up before quantising.
+        update: low-rank factors of the last layers, `l<layer>.<q|k|v|ao|fi|fo>.<A|B>` to
+            float16[rank, inputs] and float16[outputs, rank]; None = one output only.
 
     Raises:
         ModelInvalid: the container lacks a tensor.
-        KeyError: `smooth` lacks a layer.
+        KeyError: `smooth` lacks a layer, or `update` a factor.
     """
-    return _Encoder(container, kind, smooth).build(np.asarray(kept, np.int64))
+    return _Encoder(container, kind, smooth).build(np.asarray(kept, np.int64), update)
 
 
-class _Graph:
-    """Collects nodes and constants, and gives them counted names."""
+def build_states_graph(
+    container: E5Container,
+    kept: Sequence[int],
+    kind: Kind,
+    smooth: Mapping[str, NDArray[np.int8]],
+    layer_count: int,
+) -> onnx.ModelProto:
+    """Build the first `layer_count` layers alone, for training what comes after them.
 
-    def __init__(self) -> None:
-        self.nodes: list[Any] = []
-        self.constants: list[Any] = []
-        self._count = 0
+    Its output is `hidden_states float32[n, length, dim]`.
+    """
+    encoder = _Encoder(container, kind, smooth)
+    return encoder.build_states(np.asarray(kept, np.int64), layer_count)
 
-    def name(self, stem: str) -> str:
-        self._count += 1
-        return f"{stem}_{self._count}"
 
-    def constant(self, array: NDArray[Any], name: str = "") -> str:
-        name = name or self.name("c")
-        self.constants.append(numpy_helper.from_array(np.ascontiguousarray(array), name))
-        return name
-
-    def integers(self, *values: int) -> str:
-        return self.constant(np.array(values, np.int64))
-
-    def many(
-        self, operator: str, inputs: Sequence[str], count: int, domain: str, **attributes: Any
-    ) -> list[str]:
-        outputs = [self.name(operator.lower()) for _ in range(count)]
-        name = self.name("n")
-        self.nodes.append(
-            helper.make_node(operator, inputs, outputs, domain=domain, name=name, **attributes)
-        )
-        return outputs
-
-    def op(self, operator: str, inputs: Sequence[str], **attributes: Any) -> str:
-        """Add a standard operator with one output."""
-        return self.many(operator, inputs, 1, "", **attributes)[0]
-
-    def runtime_op(self, operator: str, inputs: Sequence[str], **attributes: Any) -> str:
-        """Add an operator of onnxruntime with one output."""
-        return self.many(operator, inputs, 1, RUNTIME_DOMAIN, **attributes)[0]
+def first_updated_layer(update: Update) -> int:
+    """Number of the first layer that an update changes."""
+    return min(int(name.partition(".")[0][1:]) for name in update)
 
 
 class _Encoder:
@@ -112,15 +100,36 @@ class _Encoder:
         self._shape = container.shape
         self._kind = kind
         self._smooth = smooth
-        self._graph = _Graph()
+        self._graph = GraphWriter()
+        self._update: Update = {}
 
-    def build(self, kept: NDArray[np.int64]) -> onnx.ModelProto:
+    def build(self, kept: NDArray[np.int64], update: Update | None) -> onnx.ModelProto:
         x = self._embeddings(kept)
         mask = self._graph.op("Cast", ["attention_mask"], to=TensorProto.INT32)
-        for layer in range(self._shape.layers):
+        layers = self._shape.layers
+        shared = layers if update is None else first_updated_layer(update)
+        for layer in range(shared):
             x = self._layer(x, mask, layer)
-        self._pool(x, "sentence_embedding")
-        return self._model()
+        plain = x
+        for layer in range(shared, layers):
+            plain = self._layer(plain, mask, layer)
+        self._pool(plain, SENTENCE)
+        outputs = {SENTENCE: ["batch", self._shape.hidden]}
+        if update is not None:
+            self._update = update
+            for layer in range(shared, layers):
+                x = self._layer(x, mask, layer)
+            self._pool(x, RELEVANCE)
+            outputs[RELEVANCE] = ["batch", self._shape.hidden]
+        return self._model(outputs)
+
+    def build_states(self, kept: NDArray[np.int64], layer_count: int) -> onnx.ModelProto:
+        x = self._embeddings(kept)
+        mask = self._graph.op("Cast", ["attention_mask"], to=TensorProto.INT32)
+        for layer in range(layer_count):
+            x = self._layer(x, mask, layer)
+        self._graph.nodes.append(helper.make_node("Identity", [x], [STATES]))
+        return self._model({STATES: ["batch", "seq", self._shape.hidden]})
 
     def _embeddings(self, kept: NDArray[np.int64]) -> str:
         graph, shape = self._graph, self._shape
@@ -196,15 +205,22 @@ class _Encoder:
         bias = self._graph.constant(
             np.concatenate([self._container.vector(f"l{layer}.{part}.b") for part in parts])
         )
-        if self._kind == "q4":
+        if self._kind == "q4" and not self._update:
             return self._blocks(x, pack_nibbles(joined.nibbles), joined.scales, bias, bits=4)
         weights = joined.weights()
+        if self._update:
+            weights = weights + np.concatenate([self._change(layer, part) for part in parts])
         if self._kind == "q8":
             return self._blocks(x, *quantise_blocks(weights), bias, bits=8)
         if self._kind == "int8":
             return self._channels(x, weights, bias, self._smooth[f"{layer}.{key}"])
         product = self._graph.op("MatMul", [x, self._graph.constant(weights.T)])
         return self._graph.op("Add", [product, bias])
+
+    def _change(self, layer: int, part: str) -> NDArray[np.float32]:
+        """What the update adds to the weights of one part."""
+        inner, outer = (self._update[f"l{layer}.{part}.{name}"] for name in "AB")
+        return outer.astype(np.float32) @ inner.astype(np.float32)
 
     def _blocks(
         self, x: str, codes: NDArray[np.uint8], scales: NDArray[np.float32], bias: str, *, bits: int
@@ -243,11 +259,11 @@ class _Encoder:
         divisor = graph.op("Max", [length, floor])
         graph.nodes.append(helper.make_node("Div", [summed, divisor], [output]))
 
-    def _model(self) -> onnx.ModelProto:
+    def _model(self, shapes: Mapping[str, list[Any]]) -> onnx.ModelProto:
         info = helper.make_tensor_value_info
         tokens: list[str | int | None] = ["batch", "seq"]
         inputs = [info(n, TensorProto.INT64, tokens) for n in ("input_ids", "attention_mask")]
-        outputs = [info("sentence_embedding", TensorProto.FLOAT, ["batch", self._shape.hidden])]
+        outputs = [info(name, TensorProto.FLOAT, shape) for name, shape in shapes.items()]
         name = f"multilingual-e5-small-{self._kind}"
         graph = helper.make_graph(self._graph.nodes, name, inputs, outputs, self._graph.constants)
         opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(RUNTIME_DOMAIN, 1)]

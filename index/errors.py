@@ -26,6 +26,10 @@ class ModelBuildFailed(IndexLayerError):
     """Raised when the model cannot be built: no weights, no network, wrong checksum."""
 
 
+class PairsInvalid(IndexLayerError):
+    """Raised when a file of training pairs is malformed; names file and line."""
+
+
 class BadVector(IndexLayerError):
     """Raised when a vector has the wrong width, is not finite, or has no length to normalise."""
 

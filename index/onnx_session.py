@@ -72,6 +72,14 @@ class OnnxSession:
         return np.asarray(result, np.float32)
 
 
+def open_states_session(graph: bytes, threads: int) -> OnnxSession:
+    """Load a graph in memory whose only output is one hidden state a token."""
+    session = _load(graph, threads)
+    return OnnxSession(
+        session, _input_types(session, "graph"), session.get_outputs()[0].name, False
+    )
+
+
 def open_session(path: Path, threads: int) -> OnnxSession:
     """Load a graph.
 
@@ -82,6 +90,13 @@ def open_session(path: Path, threads: int) -> OnnxSession:
     Raises:
         ModelInvalid: it does not load, or has inputs or outputs we cannot serve.
     """
+    session = _load(str(path), threads)
+    output, is_pooled = _pick_output(session, path)
+    return OnnxSession(session, _input_types(session, path), output, is_pooled)
+
+
+def _load(graph: str | bytes, threads: int) -> onnxruntime.InferenceSession:
+    """Load a graph from a file or from memory."""
     # The switch counts only if it is set before the library loads.
     os.environ.update(NO_REPORTS)
     import onnxruntime
@@ -94,16 +109,13 @@ def open_session(path: Path, threads: int) -> OnnxSession:
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.log_severity_level = LOG_ERRORS_ONLY
     try:
-        session = onnxruntime.InferenceSession(
-            str(path), options, providers=["CPUExecutionProvider"]
-        )
+        return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # as above
-        raise ModelInvalid(f"{path} does not load: {error}") from error
-    output, is_pooled = _pick_output(session, path)
-    return OnnxSession(session, _input_types(session, path), output, is_pooled)
+        name = "the graph" if isinstance(graph, bytes) else graph
+        raise ModelInvalid(f"{name} does not load: {error}") from error
 
 
-def _input_types(session: onnxruntime.InferenceSession, path: Path) -> dict[str, np.dtype[Any]]:
+def _input_types(session: onnxruntime.InferenceSession, path: object) -> dict[str, np.dtype[Any]]:
     types: dict[str, str] = {item.name: item.type for item in session.get_inputs()}
     is_known = types.keys() <= INPUT_NAMES and set(types.values()) <= _INTEGER_TYPES.keys()
     if not is_known or "input_ids" not in types:

@@ -24,6 +24,8 @@ from recalld.scoring.keyword import K1, NO_ENTRY, TF_BITS, TF_MAX, add_words_int
 SINGLE_HAN_UNIT = 0.3
 # Evidence of m matched words counts m^2 / (m^2 + 2): one shared word is often chance.
 COORDINATION = 2.0
+# Or, where more, the matched share of the request to this power: half of it counts next to nothing.
+WHOLE_POWER = 4
 
 
 class Postings:
@@ -154,8 +156,10 @@ class Postings:
             bm25,
             matched,
         )
+        # A short request that is held whole is no chance, however few its words are.
+        whole = (matched * np.float32(1.0 / units.sum())) ** WHOLE_POWER
         matched *= matched
-        evidence = bm25 * (matched / (matched + np.float32(COORDINATION)))
+        evidence = bm25 * np.maximum(matched / (matched + np.float32(COORDINATION)), whole)
         evidence *= np.float32(1.0 / spread)
         return bm25, evidence
 

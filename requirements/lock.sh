@@ -9,7 +9,7 @@ trap 'rm -rf "$work"' EXIT
 "$work/venv/bin/pip" install --quiet pip-tools
 compile() {
   "$work/venv/bin/pip-compile" --quiet --generate-hashes --strip-extras --no-emit-index-url \
-    --no-emit-trusted-host --no-annotate --no-header --allow-unsafe --output-file "$1" "${@:2}"
+    --no-emit-trusted-host --no-emit-find-links --no-annotate --no-header --allow-unsafe --output-file "$1" "${@:2}"
 }
 compile requirements/dev.lock --extra server --extra model --extra dev pyproject.toml
 echo "grpcio-tools==1.76.0" > "$work/gen.in"

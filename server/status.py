@@ -76,6 +76,7 @@ INTERNAL_ONLY: frozenset[type[Exception]] = frozenset(
         index_errors.ModelMissing,
         index_errors.ModelInvalid,
         index_errors.ModelBuildFailed,
+        index_errors.PairsInvalid,
         index_errors.BadLabel,
         index_errors.BadPlan,
         index_errors.IndexDamaged,

@@ -71,6 +71,7 @@ class BM25:
     def score(self, words: Iterable[str], i: int) -> tuple[float, float]:
         """Return BM25 and evidence of document i."""
         bm25 = matched = squares = 0.0
+        asked = sum(self.unit(word) for word in set(words))
         for word in set(words):
             weight = self.unit(word) * self.idf(word) * (K1 + 1)
             squares += weight**2
@@ -81,7 +82,8 @@ class BM25:
                 matched += self.unit(word)
         if not bm25:
             return 0.0, 0.0
-        return bm25, bm25 / math.sqrt(squares) * matched**2 / (matched**2 + 2)
+        agreement = max(matched**2 / (matched**2 + 2), (matched / asked) ** 4)
+        return bm25, bm25 / math.sqrt(squares) * agreement
 
 
 def visible(row: Any, view: Any) -> str:
