@@ -6,6 +6,7 @@ reopens, and holds the store to what was acknowledged.
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 import subprocess
@@ -16,7 +17,7 @@ from pathlib import Path
 from recalld.storage.database_file import DATABASE_NAME
 from recalld.storage.duckdb_store import DuckDBOptions, DuckDBStore
 
-KILL_COUNT = 8
+KILL_COUNT = int(os.environ.get("CRASH_ROUNDS", "8"))
 CREATION_KILL_COUNT = 6
 ROWS_PER_BATCH = 4
 RUN_S_MAX = 0.25
@@ -113,7 +114,7 @@ def require_sound(data_dir: Path, acknowledged: dict[str, int], copy_dir: Path) 
 
 
 def test_a_killed_writer_loses_nothing_acknowledged(tmp_path: Path) -> None:
-    """Over eight kills of one directory no acknowledged batch is lost and none is half there."""
+    """Over kill after kill of one directory no acknowledged batch is lost and none is half there."""
     choose = random.Random(4)
     acknowledged: dict[str, int] = {}
     for number in range(KILL_COUNT):
