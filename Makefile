@@ -7,8 +7,6 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PY := $(BIN)/python
-DATA ?= ../shared/data
-CASES ?= ../shared/cases
 # hnswlib is built from source; -march=native would tie the result to this processor.
 export HNSWLIB_NO_NATIVE := 1
 
@@ -75,7 +73,8 @@ proto-lint: proto/node_modules/.package-lock.json ## buf lint and compatibility 
 proto-baseline: proto/node_modules/.package-lock.json ## take the present contract as the baseline (at a release)
 	cd proto && npx buf build -o baseline.binpb
 
-eval: setup ## every evaluation set; DATA= and CASES= name the folders
+eval: setup ## every evaluation set, for example: make eval DATA=~/sets CASES=~/cases
+	@test -n "$(DATA)" -a -n "$(CASES)" || { echo "name the folders: make eval DATA=... CASES=..."; exit 2; }
 	$(PY) -m recalld.bench.evaluate_all --data $(DATA) --cases $(CASES) --out docs/results.md
 
 bench: setup ## figures of kernels, embedder, store and server, each beside its baseline

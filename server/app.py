@@ -97,7 +97,7 @@ class App:
         """Bring everything up; whatever was started is stopped again when a later step fails."""
         config = self.config
         data_dir = config.storage.data_dir
-        data_dir.mkdir(parents=True, exist_ok=True)
+        data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         now_us = self.clock.now_us()
         stack.enter_context(
             DirectoryLock(data_dir, listen_address=config.server.listen, now_us=now_us)

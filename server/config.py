@@ -59,9 +59,6 @@ class StorageSection(Section):
     memory_limit_mb: Annotated[int, Field(ge=64, le=1_048_576)] = Field(
         512, description="DuckDB's own memory, MiB"
     )
-    queue_max: Annotated[int, Field(ge=1, le=100_000)] = Field(
-        1024, description="writes waiting for the disk; more are refused"
-    )
 
 
 class EmbedderSection(Section):

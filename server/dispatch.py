@@ -19,7 +19,7 @@ from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
-from recalld.server import status, wire
+from recalld.server import logs, status, wire
 from recalld.server.call import Call, open_call
 from recalld.server.clock import Clock
 from recalld.server.errors import NotOffered, NotReady, Overloaded
@@ -182,14 +182,17 @@ class Dispatcher:
     ) -> bytes:
         """End the call with the status of `error`.
 
-        Log it in full when it is a fault of the server.
+        Log where it came from when it is a fault of the server.
         """
         request_id = call.request_id if call else ""
         failure = status.translate(error, request_id)
         self._count(method, failure.code.name, started_s)
         if failure.code in (grpc.StatusCode.INTERNAL, grpc.StatusCode.DATA_LOSS):
             self._log.error(
-                "call failed", method=method.full_name, request_id=request_id, exc_info=error
+                "call failed",
+                method=method.full_name,
+                request_id=request_id,
+                fault=logs.fault(error),
             )
         else:
             self._log.debug(

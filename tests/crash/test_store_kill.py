@@ -114,7 +114,7 @@ def require_sound(data_dir: Path, acknowledged: dict[str, int], copy_dir: Path) 
 
 
 def test_a_killed_writer_loses_nothing_acknowledged(tmp_path: Path) -> None:
-    """Over kill after kill of one directory no acknowledged batch is lost and none is half there."""
+    """Over many kills of one directory no acknowledged batch is lost and none is half there."""
     choose = random.Random(4)
     acknowledged: dict[str, int] = {}
     for number in range(KILL_COUNT):
