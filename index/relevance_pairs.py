@@ -15,9 +15,9 @@ from pathlib import Path
 from recalld.index.errors import PairsInvalid
 
 DISTRACTORS_PER_EXAMPLE = 3
-ASIDE_SHARE = 0.4
-# A joined distractor is this long, relative to the relevant memory that it stands against.
-LENGTH_RANGE = (0.75, 1.1)
+ASIDE_SHARE = 0.25
+# Distractors shorter than this, relative to the relevant memory, are joined with another one.
+SHORT = 0.7
 SEPARATORS = {
     "en": (", ", ". ", "; ", " and ", ", also "),
     "zh": ("，", "。", "；", "，另外", "、还有"),
@@ -105,13 +105,17 @@ def split(pairs: Sequence[Pair], one_in: int, rest: int) -> tuple[list[Pair], li
 
 
 def join_to_length(pair: Pair, length: int, count: int, rng: random.Random) -> tuple[str, ...]:
-    """Distractors of a pair, joined where they are short, so that length tells nothing."""
+    """Distractors of a pair; short ones are joined with another, so that length tells nothing."""
     left = rng.sample(pair.distractors, len(pair.distractors))
     joined: list[str] = []
     while left and len(joined) < count:
         text = left.pop()
-        while left and len(text) < rng.uniform(*LENGTH_RANGE) * length:
-            text += rng.choice(SEPARATORS[pair.language]) + left.pop()
+        if left and len(text) < SHORT * length:
+            other = min(left, key=lambda one: abs(len(text) + len(one) - length))
+            if abs(len(text) + len(other) - length) < length - len(text):
+                left.remove(other)
+                parts = [text, other] if rng.random() < 0.5 else [other, text]
+                text = rng.choice(SEPARATORS[pair.language]).join(parts)
         joined.append(text)
     return tuple(joined)
 
