@@ -16,7 +16,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from recalld.bench import eval_beam, eval_lifebench, eval_locomo, eval_madial
+from recalld.bench import eval_beam, eval_lifebench, eval_locomo
 from recalld.bench.datasets import DatasetError
 from recalld.bench.ranked import Corpus, split
 
@@ -24,7 +24,6 @@ LOADERS: dict[str, Callable[[Path], Iterable[Corpus]]] = {
     "beam": eval_beam.load,
     "lifebench": eval_lifebench.load,
     "locomo": eval_locomo.load,
-    "madial": eval_madial.load,
 }
 
 
