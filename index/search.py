@@ -24,11 +24,14 @@ from recalld.scoring import decay, masks
 from recalld.scoring.fuse import normalise_keyword, normalise_vector
 from recalld.scoring.masks import EXCLUDED_COUNT, Excluded
 from recalld.scoring.params import (
+    BACKGROUND_VECTOR,
     CHANNEL_COUNT,
+    VECTOR_CHANNELS,
     VECTOR_SPREADS_TOTAL,
     Channel,
     Fusion,
     RankParams,
+    Scale,
 )
 from recalld.scoring.rank import (
     Evidence,
@@ -61,14 +64,23 @@ class Generation:
     """What one search sees; immutable.
 
     Attributes:
-        columns, postings, block: of the same rows.
+        columns, postings, blocks: of the same rows; one block for each vector of a memory,
+            similarity first.
         graph: approximate index over the live rows, or None.
     """
 
     columns: Columns
     postings: Postings
-    block: VectorBlock
+    blocks: tuple[VectorBlock, ...]
     graph: IndexBackend | None
+
+
+@dataclass(frozen=True, slots=True)
+class VectorPart:
+    """One kind of vector: the rows' and the queries', float32[q, dim]."""
+
+    block: VectorBlock
+    queries: Floats
 
 
 @dataclass(frozen=True)
@@ -97,7 +109,7 @@ class Searcher:
         matched = len(rows)
         asked: set[Channel] = set()
         if plan.vectors is not None:
-            asked.add(Channel.VECTOR)
+            asked |= {channel for channel, _, _ in self._parts(generation, plan)}
         if plan.texts:
             asked |= {Channel.KEYWORD, Channel.IDENTIFIER, Channel.KEY}
         weights = make_weights(self.params, plan.fusion, frozenset(asked), plan.weights)
@@ -122,9 +134,10 @@ class Searcher:
         normalised = _gathered(words, rows)
         slack = 0.0
         if plan.vectors is not None:
-            _, normalised[Channel.VECTOR] = self._vectors(generation, plan, rows, exact=False)
-            step = SCAN_SLACK / (VECTOR_SPREADS_TOTAL * self.params.spread)
-            slack = float(weights.channels[Channel.VECTOR]) * step
+            for channel, scale, part in self._parts(generation, plan):
+                _, normalised[channel] = _vectors(part, plan, rows, scale, exact=False)
+                step = SCAN_SLACK / (VECTOR_SPREADS_TOTAL * scale.spread)
+                slack += float(weights.channels[channel]) * step
         if len(rows) > REACH_COUNT_MIN:
             near = within_reach(normalised, weights, plan.k, slack, factor_floor(self.params))
             rows, normalised = rows[near], np.ascontiguousarray(normalised[:, near])
@@ -140,8 +153,8 @@ class Searcher:
         for channel, (values, _) in words.items():
             raw[channel] = values[rows]
         if plan.vectors is not None:
-            vectors = self._vectors(generation, plan, rows, exact=True)
-            raw[Channel.VECTOR], normalised[Channel.VECTOR] = vectors
+            for channel, scale, part in self._parts(generation, plan):
+                raw[channel], normalised[channel] = _vectors(part, plan, rows, scale, exact=True)
         columns = generation.columns
         return Evidence(
             columns.labels[rows],
@@ -151,20 +164,21 @@ class Searcher:
             self._factors(columns, rows, plan.view.now_us),
         )
 
-    def _vectors(
-        self, generation: Generation, plan: QueryPlan, rows: Rows, exact: bool
-    ) -> tuple[Floats, Floats]:
-        """Return cosine and normalised score of each row under its best query."""
+    def _parts(
+        self, generation: Generation, plan: QueryPlan
+    ) -> list[tuple[Channel, Scale, VectorPart]]:
+        """Pair each vector channel with its scale, its rows and its part of the query."""
         assert plan.vectors is not None
-        similarity = generation.block.rescore if exact else generation.block.scan
-        raw = similarity(rows, np.ascontiguousarray(plan.vectors[0]))
-        best = normalise_vector(raw, self.params, plan.vector_weights[0])
-        for vector, weight in zip(plan.vectors[1:], plan.vector_weights[1:], strict=True):
-            other = similarity(rows, np.ascontiguousarray(vector))
-            score = normalise_vector(other, self.params, weight)
-            raw = np.where(score > best, other, raw)
-            best = np.maximum(best, score)
-        return raw, best
+        dim = generation.blocks[0].vectors.shape[1]
+        given = plan.vectors.shape[1] // dim
+        found = []
+        for number, (channel, scale) in enumerate(
+            zip(VECTOR_CHANNELS, self.params.scales(), strict=False)
+        ):
+            if number < given:
+                queries = np.ascontiguousarray(plan.vectors[:, number * dim : (number + 1) * dim])
+                found.append((channel, scale, VectorPart(generation.blocks[number], queries)))
+        return found
 
     def _words(self, generation: Generation, plan: QueryPlan) -> Words:
         """Return raw and normalised scores of all rows, per channel that reads the texts."""
@@ -241,14 +255,34 @@ class Searcher:
         # Widened by how few pass, so that about `wanted` of the found ones do.
         widened = wanted * max(1, len(graph)) // max(1, len(rows)) + wanted
         chosen = np.zeros(columns.count, dtype=np.bool_)
-        for vector in plan.vectors:
+        parts = self._parts(generation, plan)
+        for vector in parts[0][2].queries:
             labels, _ = graph.search(vector, widened)
             near = [columns.row(int(label)) for label in labels]
             chosen[[row for row in near if row >= 0]] = True
+        for _, scale, part in parts[1:]:
+            _, near_by = _vectors(part, plan, rows, scale, exact=False)
+            chosen[rows[near_by >= kth_largest(near_by, min(wanted, len(near_by)))]] = True
         for _, normalised in words.values():
             kth = kth_largest(normalised, min(KEYWORD_COUNT, len(normalised)))
             chosen |= (normalised >= kth) & (normalised > 0)
         return np.flatnonzero(chosen & passes)
+
+
+def _vectors(
+    part: VectorPart, plan: QueryPlan, rows: Rows, scale: Scale, *, exact: bool
+) -> tuple[Floats, Floats]:
+    """Return cosine and normalised score of each row under its best query."""
+    similarity = part.block.rescore if exact else part.block.scan
+    raw = similarity(rows, part.queries[0])
+    best = normalise_vector(raw, scale, plan.vector_weights[0])
+    for vector, weight in zip(part.queries[1:], plan.vector_weights[1:], strict=True):
+        other = similarity(rows, vector)
+        score = normalise_vector(other, scale, weight)
+        raw = np.where(score > best, other, raw)
+        best = np.maximum(best, score)
+    # A cosine of exactly 0 is that of a memory whose vector is not known: neither near nor far.
+    return raw, np.where(raw == 0, np.float32(BACKGROUND_VECTOR), best)
 
 
 def _gathered(words: Words, rows: Rows) -> Floats:
