@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import signal
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -50,6 +51,8 @@ CHANNEL_OPTIONS = (
 )
 REQUEST_KEEP_US = 24 * 3600 * 1_000_000
 PRUNE_EVERY_S = 3600.0
+FLUSH_S = 0.2
+"""Time for the last answers to reach their callers."""
 
 
 def make_embedder(section: EmbedderSection) -> tuple[Embedder, str]:
@@ -193,12 +196,16 @@ class App:
         if settings.reflection:
             names = (*services.SERVICE_NAMES, health.SERVICE_NAME, reflection.SERVICE_NAME)
             reflection.enable_server_reflection(names, server)
+        # A Unix socket is its user's alone, from the moment it exists.
+        mask = os.umask(0o177)
         try:
             port = server.add_insecure_port(settings.listen)
         except RuntimeError as error:
             raise AddressInUse(
                 f"{settings.listen}: the address is in use or cannot be bound"
             ) from error
+        finally:
+            os.umask(mask)
         await server.start()
         stack.push_async_callback(server.stop, None)
         address = settings.listen
@@ -214,10 +221,17 @@ class App:
     async def _drain(
         self, server: grpc.aio.Server, servicer: health.aio.HealthServicer, gate: Gate
     ) -> None:
-        """Take no new calls, let the present ones finish."""
+        """Take no new calls, let the present ones finish.
+
+        Streams that never end by themselves (of health and reflection) are not waited for.
+        """
         await servicer.enter_graceful_shutdown()
         gate.is_open = False
-        await server.stop(self.config.server.drain_s)
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(server.stop(self.config.server.drain_s))
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(gate.idle.wait(), self.config.server.drain_s)
+            tasks.create_task(server.stop(FLUSH_S))
 
     async def _prune(self, store: DuckDBStore) -> None:
         """Forget answers to request ids after a day, hourly."""

@@ -36,11 +36,18 @@ class Gate:
     Attributes:
         in_flight_max: more are refused.
         is_open: false while loading and draining.
+        in_flight: calls inside.
+        idle: set while nobody is inside.
     """
 
     in_flight_max: int
     is_open: bool = False
     in_flight: int = field(default=0, init=False)
+    idle: asyncio.Event = field(default_factory=asyncio.Event, init=False)
+
+    def __post_init__(self) -> None:
+        """Start with nobody inside."""
+        self.idle.set()
 
     def enter(self) -> None:
         """Let one call in.
@@ -54,10 +61,13 @@ class Gate:
         if self.in_flight >= self.in_flight_max:
             raise Overloaded(f"{self.in_flight_max} calls are in flight already")
         self.in_flight += 1
+        self.idle.clear()
 
     def leave(self) -> None:
         """One call is done."""
         self.in_flight -= 1
+        if not self.in_flight:
+            self.idle.set()
 
 
 class Dispatcher:

@@ -108,6 +108,10 @@ def test_gate() -> None:
     gate.leave()
     gate.enter()
     assert gate.in_flight == 2
+    for _ in range(2):
+        assert not gate.idle.is_set()
+        gate.leave()
+    assert gate.idle.is_set()
 
 
 async def test_over_the_limit() -> None:

@@ -1,0 +1,46 @@
+"""The real model behind a real server."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from recalld.client.testing import running_server
+from recalld.index.embedder import default_model_dir
+from recalld.v1 import recall_service_pb2 as pb
+from tests.server.core import memory, remember_request, scope
+from tests.server.stubs import Stubs
+
+MODEL_DIR = default_model_dir(os.environ)
+TEXTS = [
+    "plays badminton on Thursday evenings",
+    "the rent goes up in spring",
+    "每天早上骑自行车上班",
+    "is learning to bake sourdough bread",
+    "孩子下个月要参加钢琴考试",
+]
+QUESTIONS = {
+    "what sport does the user do": 0,
+    "上下班用什么交通工具": 2,
+    "a present for somebody who likes the oven": 3,
+    "乐器练习安排": 4,
+}
+
+
+@pytest.mark.model
+@pytest.mark.skipif(not (MODEL_DIR / "model.onnx").exists(), reason="the model is not built")
+def test_recall_by_meaning(tmp_path: Path) -> None:
+    """With the real model a request finds the memory that it means within the first two."""
+    with (
+        running_server(data_dir=tmp_path, embedder="onnx") as server,
+        Stubs(server.target) as stubs,
+    ):
+        made = [memory(text) for text in TEXTS]
+        stubs.memory.Remember(remember_request("u", *made), timeout=60)
+        for question, place in QUESTIONS.items():
+            request = pb.RecallRequest(scope=scope("u"), text=question, k=2, min_score=0.0)
+            answer = stubs.recall.Recall(request, timeout=60)
+            assert not answer.degraded
+            assert TEXTS[place] in [hit.memory.content for hit in answer.hits], question
