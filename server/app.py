@@ -25,7 +25,7 @@ from recalld.index.analyzer import Analyzer
 from recalld.index.batching import BatchingEmbedder
 from recalld.index.embedder import Embedder, default_model_dir
 from recalld.index.partition import PartitionIndex
-from recalld.scoring.params import RankParams
+from recalld.scoring.params import RankParams, Scale
 from recalld.server import metrics, reload, services
 from recalld.server.clock import Clock, SystemClock
 from recalld.server.config import Config, EmbedderSection, environment
@@ -69,6 +69,16 @@ def make_embedder(section: EmbedderSection) -> tuple[Embedder, str]:
 
     folder = section.model_dir or default_model_dir(environment())
     return OnnxEmbedder(folder, threads=section.threads), folder.name
+
+
+def rank_params(embedder: BatchingEmbedder) -> RankParams:
+    """The ranking's numbers for one model."""
+    similarity, relevance = embedder.calibration, embedder.relevance
+    return RankParams(
+        mean=similarity.mean,
+        spread=similarity.spread,
+        relevance=Scale(relevance.mean, relevance.spread) if relevance is not None else None,
+    )
 
 
 @dataclass
@@ -130,7 +140,7 @@ class App:
         )
         store = await asyncio.to_thread(DuckDBStore, data_dir, options)
         stack.push_async_callback(asyncio.to_thread, store.close)
-        params = RankParams(mean=embedder.calibration.mean, spread=embedder.calibration.spread)
+        params = rank_params(embedder)
         partitions = Partitions(
             partial(PartitionIndex, embedder.dim, params, Analyzer(), config.ranking.exact_rows_max)
         )

@@ -24,6 +24,7 @@ VECTOR_AGREES = 0.5
 
 Two spreads above the background.
 """
+RELEVANCE_AGREES = 0.5
 KEYWORD_AGREES = 0.15
 
 DROP_REASONS: dict[int, int] = {
@@ -79,6 +80,7 @@ def _witnesses(normalised: list[float]) -> tuple[bool, tuple[str, ...]]:
     identifier = normalised[Channel.IDENTIFIER] > 0
     keyword = normalised[Channel.KEYWORD] >= KEYWORD_AGREES
     vector = normalised[Channel.VECTOR] >= VECTOR_AGREES
+    relevance = normalised[Channel.RELEVANCE] >= RELEVANCE_AGREES
     reasons = []
     if key:
         reasons.append("exact key")
@@ -88,7 +90,9 @@ def _witnesses(normalised: list[float]) -> tuple[bool, tuple[str, ...]]:
         reasons.append("shared words")
     if vector:
         reasons.append("similar meaning")
-    return key or identifier or (vector and keyword), tuple(reasons)
+    if relevance:
+        reasons.append("matters to such requests")
+    return key or identifier or (vector and (keyword or relevance)), tuple(reasons)
 
 
 def wire_parts(parts: explain.ScoreParts) -> pb.ScoreParts:
