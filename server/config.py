@@ -16,11 +16,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from recalld.server.errors import ConfigError
 
+PORT_MAX = 65_535
 SHORT_NAMES = {
     "RECALLD_LISTEN": ("server", "listen"),
     "RECALLD_DATA_DIR": ("storage", "data_dir"),
@@ -50,6 +51,15 @@ class ServerSection(Section):
         10.0, description="seconds that calls in flight may take after SIGTERM"
     )
     test_clock: bool = Field(False, description="callers may set the clock (metadata recalld-now)")
+
+    @field_validator("metrics_listen")
+    @classmethod
+    def _address(cls, value: str) -> str:
+        """Empty, or a host and a port."""
+        _, colon, port = value.rpartition(":")
+        if value and not (colon and port.isdecimal() and int(port) <= PORT_MAX):
+            raise ValueError("must be host:port, or empty")
+        return value
 
 
 class StorageSection(Section):

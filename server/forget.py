@@ -103,7 +103,7 @@ class Forget:
         elif which == "filter":
             compiled = filters.decode(request.filter, "filter", partition.label_of)
             labels = partition.index.match(filters.view_all(scope, call), compiled)
-            named = [partition.records[label] for label in labels]
+            named = [partition.records[label] for label in labels if label in partition.records]
         else:
             named = list(partition.records.values())
         undo = request.mode == pb.ForgetMode.FORGET_MODE_UNDO

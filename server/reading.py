@@ -136,11 +136,13 @@ class Reading:
         if partition is None:
             return []
         labels = partition.index.match(filters.view_all(scope, call), compiled)
-        found = (partition.records[label] for label in labels)
+        # A row that is being published is in the index before it has a record.
+        found = (partition.records.get(label) for label in labels)
         return [
             record
             for record in found
-            if codec.shown_status(record, call.now_us) in statuses
+            if record is not None
+            and codec.shown_status(record, call.now_us) in statuses
             and access.may_see(record, scope, call)
         ]
 

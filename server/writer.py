@@ -195,31 +195,35 @@ class Writer:
         await asyncio.wrap_future(future)
 
     async def _publish(self, partition: Partition, change: Change) -> None:
-        """Show the committed rows to readers: records first, then the index that leads to them."""
-        new = [
-            label
-            for label in change.rows
-            if label in change.vectors and label not in partition.records
-        ]
-        replaced = [label for label in change.vectors if label not in new]
-        edited = [label for label in change.rows if label not in change.vectors]
+        """Show the committed rows to readers, all of them in one step.
+
+        New rows enter the index first, where nobody follows a label that has no record yet. The
+        records change at once; then the index catches up with those that it knew, whose old
+        columns mislead nobody, since readers go by the record.
+        """
+        rows = {label: index_row(record) for label, record in change.rows.items()}
+        known = [label for label in rows if label in partition.records]
+        new = [label for label in rows if label not in partition.records]
+        replaced = [label for label in known if label in change.vectors]
+        edited = [label for label in known if label not in change.vectors]
+        index, loop = partition.index, asyncio.get_running_loop()
+
+        def catch_up() -> None:
+            """Change rows that the index has; native work, off the loop."""
+            if replaced:
+                vectors = np.stack([change.vectors[label] for label in replaced])
+                index.replace([rows[label] for label in replaced], vectors)
+            if edited:
+                index.update([rows[label] for label in edited])
+
+        if new:
+            vectors = np.stack([change.vectors[label] for label in new])
+            added = [rows[label] for label in new]
+            await loop.run_in_executor(self._pool, index.add, added, vectors)
         partition.put(change.rows.values())
         self._metrics.memories.inc(len(new))
-
-        def apply() -> None:
-            """Change the index; native work, off the loop."""
-            if replaced:
-                rows = [index_row(change.rows[label]) for label in replaced]
-                partition.index.replace(
-                    rows, np.stack([change.vectors[label] for label in replaced])
-                )
-            if edited:
-                partition.index.update([index_row(change.rows[label]) for label in edited])
-            if new:
-                rows = [index_row(change.rows[label]) for label in new]
-                partition.index.add(rows, np.stack([change.vectors[label] for label in new]))
-
-        await asyncio.get_running_loop().run_in_executor(self._pool, apply)
+        if known:
+            await loop.run_in_executor(self._pool, catch_up)
         self._graphs.consider(partition)
 
 

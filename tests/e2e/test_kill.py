@@ -16,7 +16,7 @@ from tests.server.stubs import Stubs
 WRITER_COUNT = 6
 ROUND_COUNT = 2
 BATCH_COUNT = 3
-RUN_S = 0.8
+RUN_S = 0.5
 
 
 class Writing:

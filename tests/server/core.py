@@ -29,7 +29,7 @@ from recalld.server.partitions import Partitions
 from recalld.server.writer import Writer
 from recalld.storage.errors import StoreFailed
 from recalld.storage.memory_store import MemoryImage, MemoryStore
-from recalld.storage.store import WriteBatch
+from recalld.storage.store import Store, WriteBatch
 from recalld.v1 import memory_service_pb2 as pb
 from recalld.v1 import recall_service_pb2, types_pb2
 
@@ -97,7 +97,7 @@ class Recorder:
 class Core:
     """Handlers over one store; open it with `opened`."""
 
-    def __init__(self, store: MemoryStore, pool: ThreadPoolExecutor, dim: int) -> None:
+    def __init__(self, store: Store, pool: ThreadPoolExecutor, dim: int, exact_max: int) -> None:
         self.clock = FixedClock()
         self.store = store
         self.embedder = BatchingEmbedder(HashEmbedder(dim), requests_per_run_max=1)
@@ -105,7 +105,7 @@ class Core:
         calibration = self.embedder.calibration
         params = RankParams(mean=calibration.mean, spread=calibration.spread)
         self.partitions = Partitions(
-            partial(PartitionIndex, self.embedder.dim, params, Analyzer(), 50_000)
+            partial(PartitionIndex, self.embedder.dim, params, Analyzer(), exact_max)
         )
         reload.reload(store, self.partitions, self.embedder, self.log)
         self.graphs = Graphs(self.log)
@@ -194,10 +194,12 @@ def _taken(fields: dict[str, Any], *names: str) -> dict[str, Any]:
 
 
 @contextlib.asynccontextmanager
-async def opened(store: MemoryStore | None = None, *, dim: int = 64) -> AsyncIterator[Core]:
+async def opened(
+    store: Store | None = None, *, dim: int = 64, exact_max: int = 50_000
+) -> AsyncIterator[Core]:
     """A core over a store, an empty one by default; the store stays open."""
     with ThreadPoolExecutor(2) as pool:
-        core = Core(store if store is not None else MemoryStore(), pool, dim)
+        core = Core(store if store is not None else MemoryStore(), pool, dim, exact_max)
         try:
             yield core
         finally:

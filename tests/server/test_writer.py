@@ -10,7 +10,17 @@ from recalld.server.errors import InvalidRequest, RequestIdReused
 from recalld.storage.errors import StoreFailed
 from recalld.storage.memory_store import MemoryImage
 from recalld.v1 import memory_service_pb2 as pb
-from tests.server.core import Core, FaultyStore, memory, opened, remember_request, scope, texts
+from tests.server.core import (
+    Core,
+    FaultyStore,
+    condition,
+    memory,
+    must,
+    opened,
+    remember_request,
+    scope,
+    texts,
+)
 
 
 async def test_repeat_gets_the_first_answer(core: Core) -> None:
@@ -113,6 +123,26 @@ async def test_nothing_is_visible_before_it_is_durable() -> None:
         store.release()
         await request
         assert texts((await core.recall("u", "tea")).hits) == ["tea"]
+
+
+async def test_a_value_is_replaced_in_one_step(core: Core) -> None:
+    """While a slot's value is replaced again and again, every read finds exactly one value."""
+    await core.remember("u", memory("value 0", key="city"))
+    writing = asyncio.ensure_future(replace_often(core))
+    narrow = must(condition(key={"values": ["city"]}))
+    while not writing.done():
+        assert len((await core.recall("u", filter=narrow, min_score=0.0)).hits) == 1
+        assert len((await core.recall("u", "value", min_score=0.0)).hits) == 1
+        assert len(await core.listed("u", 1)) == 1
+        assert (await core.forget("u", filter=narrow, dry_run=True)).count >= 1
+        await asyncio.sleep(0)
+    await writing
+
+
+async def replace_often(core: Core) -> None:
+    """A hundred values of one slot, one after the other."""
+    for number in range(1, 100):
+        await core.remember("u", memory(f"value {number}", key="city"))
 
 
 async def test_failed_store_changes_nothing() -> None:

@@ -1,0 +1,67 @@
+"""A write being planned: seen by itself, by nobody else."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+
+import numpy as np
+
+from recalld.index.partition import PartitionIndex
+from recalld.scoring.params import RankParams
+from recalld.server.change import Change
+from recalld.server.partition import Partition, Slot
+from recalld.storage.record import MemoryRecord, Scope, Status
+from tests.server.core import NOW_US
+
+VECTOR = np.ones(4, np.float32) / 2
+SLOT = Slot("", "", "city")
+
+
+def draft(content: bytes) -> MemoryRecord:
+    """A value of the slot, not stored yet."""
+    return MemoryRecord(
+        0, "", Scope("t", "u"), 1, "x", key="city", content_hash=content, event_time_us=1
+    )
+
+
+def planned(partition: Partition) -> Change:
+    """A change of revision 5."""
+    return Change(partition, 5, itertools.count(10).__next__, NOW_US)
+
+
+def empty() -> Partition:
+    """A partition with nothing in it."""
+    return Partition("t", "u", PartitionIndex(4, RankParams(mean=0.0, spread=0.1)))
+
+
+def test_new_rows_get_their_names() -> None:
+    """A planned row has a label, an id and the revision, and only the change sees it."""
+    partition = empty()
+    change = planned(partition)
+    first, second = change.add(draft(b"a" * 16), VECTOR), change.add(draft(b"b" * 16), VECTOR)
+    assert (first.label, second.label, first.revision) == (10, 11, 5)
+    assert len({first.id, second.id}) == 2
+    assert change.in_slot(SLOT) == [first, second]
+    assert change.same_as(draft(b"a" * 16)) == first
+    assert partition.in_slot(SLOT) == []
+    assert len(partition) == 0
+
+
+def test_edits_are_seen_in_place_of_what_is_stored() -> None:
+    """What the change has edited is seen in its new state; the stored row is as it was."""
+    partition = empty()
+    stored = dataclasses.replace(draft(b"a" * 16), label=1, id="a" * 32, revision=1)
+    partition.put([stored])
+    change = planned(partition)
+    assert change.in_slot(SLOT) == [stored]
+    edited = change.edit(stored, status=Status.SUPERSEDED)
+    assert (edited.revision, edited.update_time_us) == (5, NOW_US)
+    assert change.in_slot(SLOT) == []
+    assert change.past_of(SLOT) == [edited]
+    assert change.same_as(stored) is None
+    assert partition.in_slot(SLOT) == [stored]
+    again = change.edit(stored, importance=4)
+    assert (again.status, again.importance) == (Status.SUPERSEDED, 4)
+    assert [*change.rows] == [1]
+    assert change.vectors == {}
