@@ -51,6 +51,17 @@ class IndexBackend(Protocol):
         """
         ...
 
+    def replace(
+        self, labels: Sequence[int] | NDArray[np.int64], vectors: NDArray[np.float32]
+    ) -> None:
+        """Give present labels other vectors; all of them or, on any error, none.
+
+        Raises:
+            BadVector: when a vector breaks the rules of `add`.
+            BadLabel: when a label is not present, or named twice.
+        """
+        ...
+
     def remove(self, labels: Sequence[int] | NDArray[np.int64]) -> None:
         """Remove vectors; all of them or none.
 

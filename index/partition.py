@@ -187,8 +187,12 @@ class PartitionIndex:
         labels = [row.label for row in rows]
         self._present(labels)
         if rows:
-            without = self._removed(self.generation, labels, self.generation.graph)
-            self.generation = self._appended(without, rows, checked)
+            graph = self.generation.graph
+            fresh = self._appended(self._removed(self.generation, labels, None), rows, checked)
+            if graph is not None:
+                # It knows labels, not rows, so it stays when the rows move.
+                graph.replace(labels, checked[0])
+            self.generation = Generation(fresh.columns, fresh.postings, fresh.blocks, graph)
 
     def remove(self, labels: Sequence[int]) -> None:
         """Remove rows; all of them or none. More than half removed: the rest is compacted.

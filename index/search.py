@@ -16,15 +16,23 @@ from numpy.typing import NDArray
 from recalld.index.analyzer import Analyzer, Tokens
 from recalld.index.backend import IndexBackend
 from recalld.index.columns import KEY, Columns
+from recalld.index.evidence import (
+    Floats,
+    Rows,
+    VectorPart,
+    Words,
+    gathered,
+    unweighed,
+    vector_scores,
+)
 from recalld.index.exact import SCAN_COUNT_MIN, SCAN_SLACK, VectorBlock
 from recalld.index.filter import exclude
 from recalld.index.plan import QueryPlan, Ranking
 from recalld.index.postings import Postings
 from recalld.scoring import decay, masks
-from recalld.scoring.fuse import normalise_keyword, normalise_vector
+from recalld.scoring.fuse import normalise_keyword
 from recalld.scoring.masks import EXCLUDED_COUNT, Excluded
 from recalld.scoring.params import (
-    BACKGROUND_VECTOR,
     CHANNEL_COUNT,
     VECTOR_CHANNELS,
     VECTOR_SPREADS_TOTAL,
@@ -53,10 +61,7 @@ KEYWORD_COUNT = 256
 # From this many rows on it pays to drop most before their factors are gathered.
 REACH_COUNT_MIN = 2_048
 
-Floats = NDArray[np.float32]
-Rows = NDArray[np.int64]
 # Raw and normalised scores of all rows, per channel that reads the texts and found something.
-Words = dict[Channel, tuple[Floats, Floats]]
 
 
 @dataclass(frozen=True)
@@ -73,14 +78,6 @@ class Generation:
     postings: Postings
     blocks: tuple[VectorBlock, ...]
     graph: IndexBackend | None
-
-
-@dataclass(frozen=True, slots=True)
-class VectorPart:
-    """One kind of vector: the rows' and the queries', float32[q, dim]."""
-
-    block: VectorBlock
-    queries: Floats
 
 
 @dataclass(frozen=True)
@@ -118,7 +115,9 @@ class Searcher:
             rows = self._graph_rows(generation, plan, rows, words)
         if plan.fusion == Fusion.WEIGHTED and asked:
             rows = self._promising(generation, plan, rows, words, weights)
-        evidence = self._evidence(generation, plan, rows, words)
+        evidence = (
+            self._evidence(generation, plan, rows, words) if asked else unweighed(columns, rows)
+        )
         best = rank(evidence, weights, plan.k, plan.min_score)
         counts = np.bincount(excluded, minlength=EXCLUDED_COUNT)
         return Ranking(
@@ -131,11 +130,11 @@ class Searcher:
         """Drop rows that cannot be among the best k, by an 8-bit scan."""
         if len(rows) <= max(SCAN_COUNT_MIN, plan.k):
             return rows
-        normalised = _gathered(words, rows)
+        normalised = gathered(words, rows)
         slack = 0.0
         if plan.vectors is not None:
             for channel, scale, part in self._parts(generation, plan):
-                _, normalised[channel] = _vectors(part, plan, rows, scale, exact=False)
+                _, normalised[channel] = vector_scores(part, plan, rows, scale, exact=False)
                 step = SCAN_SLACK / (VECTOR_SPREADS_TOTAL * scale.spread)
                 slack += float(weights.channels[channel]) * step
         if len(rows) > REACH_COUNT_MIN:
@@ -148,13 +147,15 @@ class Searcher:
         self, generation: Generation, plan: QueryPlan, rows: Rows, words: Words
     ) -> Evidence:
         """Gather the exact evidence of rows."""
-        normalised = _gathered(words, rows)
+        normalised = gathered(words, rows)
         raw = np.zeros((CHANNEL_COUNT, len(rows)), dtype=np.float32)
         for channel, (values, _) in words.items():
             raw[channel] = values[rows]
         if plan.vectors is not None:
             for channel, scale, part in self._parts(generation, plan):
-                raw[channel], normalised[channel] = _vectors(part, plan, rows, scale, exact=True)
+                raw[channel], normalised[channel] = vector_scores(
+                    part, plan, rows, scale, exact=True
+                )
         columns = generation.columns
         return Evidence(
             columns.labels[rows],
@@ -261,33 +262,9 @@ class Searcher:
             near = [columns.row(int(label)) for label in labels]
             chosen[[row for row in near if row >= 0]] = True
         for _, scale, part in parts[1:]:
-            _, near_by = _vectors(part, plan, rows, scale, exact=False)
+            _, near_by = vector_scores(part, plan, rows, scale, exact=False)
             chosen[rows[near_by >= kth_largest(near_by, min(wanted, len(near_by)))]] = True
         for _, normalised in words.values():
             kth = kth_largest(normalised, min(KEYWORD_COUNT, len(normalised)))
             chosen |= (normalised >= kth) & (normalised > 0)
         return np.flatnonzero(chosen & passes)
-
-
-def _vectors(
-    part: VectorPart, plan: QueryPlan, rows: Rows, scale: Scale, *, exact: bool
-) -> tuple[Floats, Floats]:
-    """Return cosine and normalised score of each row under its best query."""
-    similarity = part.block.rescore if exact else part.block.scan
-    raw = similarity(rows, part.queries[0])
-    best = normalise_vector(raw, scale, plan.vector_weights[0])
-    for vector, weight in zip(part.queries[1:], plan.vector_weights[1:], strict=True):
-        other = similarity(rows, vector)
-        score = normalise_vector(other, scale, weight)
-        raw = np.where(score > best, other, raw)
-        best = np.maximum(best, score)
-    # A cosine of exactly 0 is that of a memory whose vector is not known: neither near nor far.
-    return raw, np.where(raw == 0, np.float32(BACKGROUND_VECTOR), best)
-
-
-def _gathered(words: Words, rows: Rows) -> Floats:
-    """Lay out the normalised scores of rows as float32[CHANNEL_COUNT, m]."""
-    normalised = np.zeros((CHANNEL_COUNT, len(rows)), dtype=np.float32)
-    for channel, (_, values) in words.items():
-        normalised[channel] = values[rows]
-    return normalised

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
 from recalld.index.plan import Ranking
 from recalld.scoring import explain
 from recalld.scoring.masks import Excluded
@@ -59,7 +61,9 @@ def make_hits(ranking: Ranking, record_of: Callable[[int], MemoryRecord | None])
         record_of: record of a label, or None for one that must not go out.
     """
     asked = bool(ranking.weights.channels.any())
-    evidence = ranking.normalised.T.tolist()
+    # A channel that was not asked for is no witness.
+    heard = ranking.weights.channels > 0
+    evidence = np.where(heard[:, None], ranking.normalised, 0).T.tolist()
     made = []
     for place, (label, score) in enumerate(
         zip(ranking.labels.tolist(), ranking.scores.tolist(), strict=True)

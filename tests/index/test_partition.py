@@ -93,11 +93,9 @@ def expected_score(row: IndexRow, vector, row_list, live, plan: QueryPlan) -> fl
             x[Channel.KEY] = max(x[Channel.KEY], weight)
     used = [parts > 0] + [bool(plan.texts)] * 3 + [parts > 1]
     weights = [w if u else 0.0 for w, u in zip(PARAMS.weights, used, strict=True)]
-    base = (
-        naive.base(x, weights, PARAMS.background - 0.3 * (weights[0] + weights[4]))
-        if any(used)
-        else 1.0
-    )
+    if not any(used):
+        return 1.0
+    base = naive.base(x, weights, PARAMS.background - 0.3 * (weights[0] + weights[4]))
     age = plan.view.now_us - row.anchor_time_us
     fade = naive.decay(decay_table(PARAMS).tolist(), row.kind, row.importance == 4, age)
     speaker = params.STATED_BY_FACTOR[row.stated_by]
