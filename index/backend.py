@@ -51,6 +51,17 @@ class IndexBackend(Protocol):
         """
         ...
 
+    def replace(
+        self, labels: Sequence[int] | NDArray[np.int64], vectors: NDArray[np.float32]
+    ) -> None:
+        """Give present labels other vectors; all of them or, on any error, none.
+
+        Raises:
+            BadVector: when a vector breaks the rules of `add`.
+            BadLabel: when a label is not present, or named twice.
+        """
+        ...
+
     def remove(self, labels: Sequence[int] | NDArray[np.int64]) -> None:
         """Remove vectors; all of them or none.
 
@@ -112,3 +123,35 @@ def check_vectors(vectors: NDArray[np.float32], count: int, dim: int) -> NDArray
     if len(bad):
         raise BadVector(f"vector {bad[0]} is not finite or not of length 1: {lengths[bad[0]]}")
     return array
+
+
+def split_vectors(
+    vectors: NDArray[np.float32], count: int, dim: int, parts: int
+) -> tuple[NDArray[np.float32], ...]:
+    """Check vectors that hold several parts side by side: similarity, then relevance.
+
+    Args:
+        vectors: float32[count, dim] or float32[count, parts * dim]; every part of unit length,
+            and all but the first may be zero, which means "not known".
+        count: rows wanted.
+        dim: width of a part.
+        parts: how many the model makes.
+
+    Returns:
+        `parts` arrays float32[count, dim], C-contiguous; zeros for a part that was not given.
+
+    Raises:
+        BadVector: naming the first row that breaks a rule.
+    """
+    array = np.asarray(vectors)
+    if array.ndim != 2 or array.shape[1] not in (dim, parts * dim):
+        raise BadVector(f"vectors have shape {array.shape}, not ({count}, {dim})")
+    checked = [check_vectors(array[:, :dim], count, dim)]
+    for part in range(1, parts):
+        given = np.ascontiguousarray(array[:, part * dim : (part + 1) * dim])
+        if not given.size:
+            given = np.zeros((count, dim), np.float32)
+        known = given.any(axis=1)
+        check_vectors(given[known], int(known.sum()), dim)
+        checked.append(given)
+    return tuple(checked)

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from recalld.index.embedder import Embedder
+from recalld.index.embedder import Embedder, width_of
 from recalld.index.errors import EmbedderClosed, EmbedQueueFull
 
 CACHE_MAX = 4096
@@ -97,6 +97,8 @@ class BatchingEmbedder:
         self.fingerprint = inner.fingerprint
         self.max_tokens = inner.max_tokens
         self.calibration = inner.calibration
+        self.relevance = inner.relevance
+        self.width = width_of(inner)
         self.hits = self.misses = self.batches = self.texts = self.waiting = 0
         self._inner = inner
         self._cache_max = cache_max
@@ -128,7 +130,12 @@ class BatchingEmbedder:
         normal = [unicodedata.normalize("NFC", text) for text in texts]
         keys = [_key(text, is_query) for text in normal]
         job = _Job(
-            is_query, normal, keys, deque(), np.empty((len(texts), self.dim), np.float32), Future()
+            is_query,
+            normal,
+            keys,
+            deque(),
+            np.empty((len(texts), self.width), np.float32),
+            Future(),
         )
         with self._changed:
             if self._is_closed:
@@ -155,7 +162,7 @@ class BatchingEmbedder:
             EmbedderClosed: `close` was called.
             BadVector: as for the inner embedder.
         """
-        out = np.empty((len(texts), self.dim), np.float32)
+        out = np.empty((len(texts), self.width), np.float32)
         step = min(self._per_run_max[is_query], self._queue_texts_max)
         for start in range(0, len(texts), step):
             part = texts[start : start + step]

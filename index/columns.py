@@ -10,6 +10,7 @@ Invariants: one writer at a time, always on the newest view; number 0 of every d
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -17,8 +18,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from recalld.index.backend import LABEL_MAX
+from recalld.index.errors import BadLabel, BadPlan
 from recalld.index.growth import grown
 from recalld.scoring.masks import SMALL_COUNT, TIME_COUNT
+from recalld.scoring.params import (
+    IMPORTANCE_COUNT,
+    KIND_COUNT,
+    STATED_BY_COUNT,
+    STATUS_COUNT,
+    VISIBILITY_COUNT,
+)
 
 STRING_FIELDS = (
     "key",
@@ -30,6 +40,8 @@ STRING_FIELDS = (
     "language",
 )
 KEY, AGENT, SESSION, NAMESPACE, SOURCE_SESSION, SOURCE_URI, LANGUAGE = range(len(STRING_FIELDS))
+_LIMITS = (KIND_COUNT, STATUS_COUNT, IMPORTANCE_COUNT, STATED_BY_COUNT, VISIBILITY_COUNT)
+_NAMES = ("kind", "status", "importance", "stated_by", "visibility")
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,3 +269,17 @@ class Columns:
 def _canonical(value: Mapping[str, Any]) -> str:
     """Spell a JSON object in one way, so that equal ones share a number."""
     return json.dumps(value, sort_keys=True, ensure_ascii=False) if value else "{}"
+
+
+def check_rows(rows: Sequence[IndexRow]) -> None:
+    """Check the values of rows before anything is written."""
+    if len({row.label for row in rows}) != len(rows):
+        raise BadLabel("a label is named twice")
+    for row in rows:
+        if not 1 <= row.label <= LABEL_MAX:
+            raise BadLabel(f"label {row.label} is not in [1, {LABEL_MAX}]")
+        for name, value, limit in zip(_NAMES, row.small(), _LIMITS, strict=True):
+            if not 0 <= value < limit:
+                raise BadPlan(f"{name} {value} of label {row.label} is not in [0, {limit})")
+        if not (math.isfinite(row.confidence) and 0 <= row.confidence <= 1):
+            raise BadPlan(f"confidence {row.confidence} of label {row.label} is not in [0, 1]")

@@ -102,6 +102,8 @@ class Embedder(Protocol):
         max_tokens: tokens of one text that count, prefix and special tokens included; the rest
             of a longer text is cut off.
         calibration: background cosine of this model.
+        relevance: background cosine of the relevance vectors that stand behind the others; None
+            where the model makes none.
 
     Thread safety: every method may be called from any thread at any time.
     """
@@ -122,6 +124,10 @@ class Embedder(Protocol):
     def calibration(self) -> Calibration:
         """Background cosine of this model."""
 
+    @property
+    def relevance(self) -> Calibration | None:
+        """Background cosine of the relevance vectors, if the model makes any."""
+
     def embed(self, texts: Sequence[str], *, is_query: bool) -> NDArray[np.float32]:
         """Embed texts.
 
@@ -132,7 +138,8 @@ class Embedder(Protocol):
 
         Returns:
             float32[len(texts), dim], C-contiguous, writable, rows of length 1 in the order of
-            `texts`. The same call gives the same bytes; the same text among other texts gives a
+            `texts`; with relevance vectors float32[len(texts), 2 * dim], each half of length 1.
+            The same call gives the same bytes; the same text among other texts gives a
             vector at cosine > 0.995 of it.
 
         Raises:
@@ -144,16 +151,26 @@ class Embedder(Protocol):
         """Count the tokens of `text` alone: no prefix, no special tokens, never cut; >= 0."""
 
 
-def measure_calibration(embedder: Embedder) -> Calibration:
+def width_of(embedder: Embedder) -> int:
+    """Columns of what `embed` returns: all kinds of vectors side by side."""
+    return embedder.dim * (1 if embedder.relevance is None else 2)
+
+
+def measure_calibration(embedder: Embedder, part: int = 0) -> Calibration:
     """Measure the background cosine of an embedder on the built-in unrelated texts.
+
+    Args:
+        embedder: the model.
+        part: 0 for similarity, 1 for relevance.
 
     Complexity: embeds 40 short texts.
 
     Raises:
         BadVector: the vectors are unusable, for example all the same.
     """
-    requests = embedder.embed(UNRELATED_REQUESTS, is_query=True)
-    memories = embedder.embed(UNRELATED_MEMORIES, is_query=False)
+    columns = slice(part * embedder.dim, (part + 1) * embedder.dim)
+    requests = embedder.embed(UNRELATED_REQUESTS, is_query=True)[:, columns]
+    memories = embedder.embed(UNRELATED_MEMORIES, is_query=False)[:, columns]
     cosines = (requests @ memories.T).astype(np.float64)
     return Calibration(round(float(cosines.mean()), 6), round(float(cosines.std()), 6))
 

@@ -134,6 +134,15 @@ class ExactBackend:
             {**state.row_of, **dict(zip(names, rows.tolist(), strict=True))},
         )
 
+    def replace(
+        self, labels: Sequence[int] | NDArray[np.int64], vectors: NDArray[np.float32]
+    ) -> None:
+        """See IndexBackend."""
+        names = check_present_labels(labels, self._state.row_of)
+        checked = check_vectors(vectors, len(names), self._dim)
+        self.remove(names)
+        self.add(names, checked)
+
     def remove(self, labels: Sequence[int] | NDArray[np.int64]) -> None:
         """See IndexBackend. Space is reclaimed once more than half of the rows are removed."""
         state = self._state

@@ -50,6 +50,7 @@ class HashEmbedder:
         if not DIM_MIN <= dim <= DIM_MAX:
             raise ValueError(f"dim must be in [{DIM_MIN}, {DIM_MAX}], got {dim}")
         self.dim = dim
+        self.relevance = None
         self.max_tokens = TOKENS_MAX
         self.fingerprint = make_fingerprint({"scheme": SCHEME, "dim": dim})
 

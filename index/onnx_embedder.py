@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
-from recalld.index.embedder import measure_calibration, unit_rows
+from recalld.index.embedder import Calibration, measure_calibration, unit_rows
 from recalld.index.errors import ModelInvalid
 from recalld.index.model_folder import read_model_folder
 from recalld.index.onnx_session import open_session
@@ -55,14 +55,18 @@ class OnnxEmbedder:
         self._pad_id = about.pad_id
         self._tokenizer = _load_tokenizer(about.tokenizer, about.max_tokens)
         self._session = open_session(about.model, threads)
-        self.dim = int(self._run([self._encode(_PROBE)]).shape[1])
+        self._parts = 2 if self._session.has_relevance else 1
+        self.dim = int(self._run([self._encode(_PROBE)]).shape[1]) // self._parts
         self.calibration = about.calibration or measure_calibration(self)
+        self.relevance: Calibration | None = None
+        if self._parts == 2:
+            self.relevance = about.relevance or measure_calibration(self, part=1)
 
     def embed(self, texts: Sequence[str], *, is_query: bool) -> NDArray[np.float32]:
         """Embed texts in runs of similar length; longer texts than `max_tokens` are cut."""
         prefix = self._prefix[is_query]
         encodings = [self._encode(prefix + text) for text in texts]
-        out = np.empty((len(texts), self.dim), np.float32)
+        out = np.empty((len(texts), self.dim * self._parts), np.float32)
         for rows in _plan_runs([len(encoding) for encoding in encodings]):
             out[rows] = self._run([encodings[row] for row in rows])
         return out
@@ -86,7 +90,8 @@ class OnnxEmbedder:
             mask[row, : len(encoding)] = 1
         result = self._session.run(ids, mask)
         if self._session.is_pooled:
-            return unit_rows(result)
+            parts = result.reshape(len(result) * self._parts, -1)
+            return unit_rows(parts).reshape(len(result), -1)
         if self._pooling == "cls":
             return unit_rows(np.where(mask[:, :1] == 1, result[:, 0], np.float32(0)))
         # The sum points where the mean points, and only the direction is kept. Padding is set

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 NO_REPORTS = {"ORT_DISABLE_TELEMETRY": "1"}
 INPUT_NAMES = frozenset({"input_ids", "attention_mask", "token_type_ids"})
 SENTENCE_OUTPUT = "sentence_embedding"
+RELEVANCE_OUTPUT = "relevance_embedding"
 TOKEN_OUTPUTS = ("last_hidden_state", "token_embeddings")
 LOG_ERRORS_ONLY = 3
 _INTEGER_TYPES: dict[str, np.dtype[Any]] = {
@@ -39,14 +40,20 @@ class OnnxSession:
     Attributes:
         session: the onnxruntime session; its `run` may be called from several threads.
         inputs: name and dtype of each input.
-        output: the output that is read.
+        outputs: the outputs that are read, one behind the other: the sentence's vector, and its
+            relevance vector where the graph makes one; or a single one of tokens.
         is_pooled: True where the output holds one vector a text, False where one a token.
     """
 
     session: onnxruntime.InferenceSession
     inputs: dict[str, np.dtype[Any]]
-    output: str
+    outputs: tuple[str, ...]
     is_pooled: bool
+
+    @property
+    def has_relevance(self) -> bool:
+        """Whether each text gets a relevance vector too."""
+        return RELEVANCE_OUTPUT in self.outputs
 
     def run(self, ids: NDArray[np.int64], mask: NDArray[np.int64]) -> NDArray[np.float32]:
         """Run the graph.
@@ -56,7 +63,8 @@ class OnnxSession:
             mask: int64[n, length], 1 for tokens and 0 for padding.
 
         Returns:
-            float32[n, dim] or, where not pooled, float32[n, length, dim].
+            float32[n, dim], twice as wide with relevance vectors, or, where not pooled,
+            float32[n, length, dim].
 
         Raises:
             ModelInvalid: the graph fails, for example because it has no position that far.
@@ -66,17 +74,17 @@ class OnnxSession:
             name: values[name].astype(dtype) for name, dtype in self.inputs.items()
         }
         try:
-            (result,) = self.session.run([self.output], feed)
+            results = self.session.run(list(self.outputs), feed)
         except Exception as error:  # one class for each C++ status, with no common base
             raise ModelInvalid(f"the model fails on input of shape {ids.shape}: {error}") from error
-        return np.asarray(result, np.float32)
+        return np.concatenate([np.asarray(result, np.float32) for result in results], axis=-1)
 
 
 def open_states_session(graph: bytes, threads: int) -> OnnxSession:
     """Load a graph in memory whose only output is one hidden state a token."""
     session = _load(graph, threads)
     return OnnxSession(
-        session, _input_types(session, "graph"), session.get_outputs()[0].name, False
+        session, _input_types(session, "graph"), (session.get_outputs()[0].name,), False
     )
 
 
@@ -91,8 +99,8 @@ def open_session(path: Path, threads: int) -> OnnxSession:
         ModelInvalid: it does not load, or has inputs or outputs we cannot serve.
     """
     session = _load(str(path), threads)
-    output, is_pooled = _pick_output(session, path)
-    return OnnxSession(session, _input_types(session, path), output, is_pooled)
+    outputs, is_pooled = _pick_outputs(session, path)
+    return OnnxSession(session, _input_types(session, path), outputs, is_pooled)
 
 
 def _load(graph: str | bytes, threads: int) -> onnxruntime.InferenceSession:
@@ -123,14 +131,17 @@ def _input_types(session: onnxruntime.InferenceSession, path: object) -> dict[st
     return {name: _INTEGER_TYPES[kind] for name, kind in types.items()}
 
 
-def _pick_output(session: onnxruntime.InferenceSession, path: Path) -> tuple[str, bool]:
+def _pick_outputs(
+    session: onnxruntime.InferenceSession, path: Path
+) -> tuple[tuple[str, ...], bool]:
     ranks = {item.name: len(item.shape) for item in session.get_outputs()}
     if ranks.get(SENTENCE_OUTPUT) == 2:
-        return SENTENCE_OUTPUT, True
+        relevance = (RELEVANCE_OUTPUT,) if ranks.get(RELEVANCE_OUTPUT) == 2 else ()
+        return (SENTENCE_OUTPUT, *relevance), True
     for name in TOKEN_OUTPUTS:
         if ranks.get(name) == 3:
-            return name, False
+            return (name,), False
     if len(ranks) == 1 and set(ranks.values()) <= {2, 3}:
         ((name, rank),) = ranks.items()
-        return name, rank == 2
+        return (name,), rank == 2
     raise ModelInvalid(f"{path} has outputs {ranks}; none is a sentence or token embedding")

@@ -10,17 +10,16 @@ are unique; the rows of columns, postings and vectors are the same.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recalld.index.analyzer import Analyzer, Tokens
-from recalld.index.backend import LABEL_MAX, IndexBackend, check_vectors
-from recalld.index.columns import Columns, IndexRow
+from recalld.index.backend import IndexBackend, split_vectors
+from recalld.index.columns import Columns, IndexRow, check_rows
 from recalld.index.conditions import Filter
-from recalld.index.errors import BadLabel, BadPlan
+from recalld.index.errors import BadLabel
 from recalld.index.exact import VectorBlock
 from recalld.index.filter import View, exclude
 from recalld.index.plan import QueryPlan, Ranking
@@ -28,22 +27,13 @@ from recalld.index.postings import Postings
 from recalld.index.search import Generation, Searcher
 from recalld.index.shard import HnswShard
 from recalld.scoring.decay import decay_table
-from recalld.scoring.params import (
-    IMPORTANCE_COUNT,
-    KIND_COUNT,
-    STATED_BY_COUNT,
-    STATUS_COUNT,
-    VISIBILITY_COUNT,
-    RankParams,
-)
+from recalld.scoring.params import RankParams
 
 EXACT_MAX = 50_000
 # Rows below which compaction is not worth its copy.
 COMPACT_COUNT_MIN = 64
 REMOVED_SHARE_MAX = 0.5
 GRAPH_BATCH_COUNT = 1_024
-_LIMITS = (KIND_COUNT, STATUS_COUNT, IMPORTANCE_COUNT, STATED_BY_COUNT, VISIBILITY_COUNT)
-_NAMES = ("kind", "status", "importance", "stated_by", "visibility")
 
 
 class PartitionIndex:
@@ -68,8 +58,14 @@ class PartitionIndex:
             exact_max: matches up to which every one is looked at.
         """
         self.dim = dim
+        self._parts = len(params.scales())
         self._searcher = Searcher(params, analyzer or Analyzer(), exact_max, decay_table(params))
-        self.generation = Generation(Columns.empty(), Postings(), VectorBlock.empty(dim), None)
+        self.generation = Generation(
+            Columns.empty(),
+            Postings(),
+            tuple(VectorBlock.empty(dim) for _ in range(self._parts)),
+            None,
+        )
 
     def __len__(self) -> int:
         """Return the number of live rows."""
@@ -93,7 +89,7 @@ class PartitionIndex:
             BadPlan: when the plan breaks a limit.
             BadVector: when a vector is unfit.
         """
-        plan.check(self.dim)
+        plan.check(self.dim, self._parts)
         return self._searcher.search(self.generation, plan)
 
     def match(self, view: View, condition: Filter) -> list[int]:
@@ -108,7 +104,7 @@ class PartitionIndex:
         return matched
 
     def vectors_of(self, labels: Sequence[int]) -> NDArray[np.float32]:
-        """Return float32[len(labels), dim], a copy.
+        """Return the vectors as they were added, all parts side by side, a copy.
 
         Raises:
             BadLabel: when a label is absent or named twice.
@@ -116,22 +112,23 @@ class PartitionIndex:
         generation = self.generation
         self._present(labels)
         places = np.array([generation.columns.row(label) for label in labels], dtype=np.int64)
-        return generation.block.vectors[places]
+        return np.concatenate([block.vectors[places] for block in generation.blocks], axis=1)
 
     def add(self, rows: Sequence[IndexRow], vectors: NDArray[np.float32]) -> None:
         """Add rows; all of them or, on any error, none.
 
         Args:
             rows: labels distinct and not present.
-            vectors: float32[len(rows), dim], unit length.
+            vectors: float32[len(rows), dim] or, with a relevance part, twice as wide; see
+                `recalld.index.backend.split_vectors`.
 
         Raises:
             BadLabel: when a label is present, named twice or out of range.
             BadVector: when a vector is unfit.
             BadPlan: when a value of a row is out of range.
         """
-        checked = check_vectors(vectors, len(rows), self.dim)
-        self._check(rows)
+        checked = split_vectors(vectors, len(rows), self.dim, self._parts)
+        check_rows(rows)
         present = self.generation.columns
         for row in rows:
             if present.row(row.label) >= 0:
@@ -146,7 +143,7 @@ class PartitionIndex:
             BadLabel: when a label is absent or named twice.
             BadPlan: when a value of a row is out of range.
         """
-        self._check(rows)
+        check_rows(rows)
         generation = self.generation
         columns = generation.columns
         self._present([row.label for row in rows])
@@ -159,16 +156,16 @@ class PartitionIndex:
         same = [row for row in rows if row not in renamed]
         if same:
             columns = columns.updated(same)
-        generation = Generation(columns, generation.postings, generation.block, generation.graph)
+        generation = Generation(columns, generation.postings, generation.blocks, generation.graph)
         if renamed:
             # The key is among the words, so such a row is entered anew with its old vector.
             places = np.array([columns.row(row.label) for row in renamed])
-            vectors = generation.block.vectors[places]
+            vectors = tuple(block.vectors[places] for block in generation.blocks)
             graph = generation.graph
             generation = self._removed(generation, [row.label for row in renamed], None)
             generation = self._appended(generation, renamed, vectors)
             generation = Generation(
-                generation.columns, generation.postings, generation.block, graph
+                generation.columns, generation.postings, generation.blocks, graph
             )
         self.generation = generation
 
@@ -177,20 +174,25 @@ class PartitionIndex:
 
         Args:
             rows: labels distinct and present.
-            vectors: float32[len(rows), dim], unit length.
+            vectors: float32[len(rows), dim] or, with a relevance part, twice as wide; see
+                `recalld.index.backend.split_vectors`.
 
         Raises:
             BadLabel: when a label is absent, named twice or out of range.
             BadVector: when a vector is unfit.
             BadPlan: when a value of a row is out of range.
         """
-        checked = check_vectors(vectors, len(rows), self.dim)
-        self._check(rows)
+        checked = split_vectors(vectors, len(rows), self.dim, self._parts)
+        check_rows(rows)
         labels = [row.label for row in rows]
         self._present(labels)
         if rows:
-            without = self._removed(self.generation, labels, self.generation.graph)
-            self.generation = self._appended(without, rows, checked)
+            graph = self.generation.graph
+            fresh = self._appended(self._removed(self.generation, labels, None), rows, checked)
+            if graph is not None:
+                # It knows labels, not rows, so it stays when the rows move.
+                graph.replace(labels, checked[0])
+            self.generation = Generation(fresh.columns, fresh.postings, fresh.blocks, graph)
 
     def remove(self, labels: Sequence[int]) -> None:
         """Remove rows; all of them or none. More than half removed: the rest is compacted.
@@ -213,7 +215,7 @@ class PartitionIndex:
         It takes about a millisecond per row and may run beside searches and writes; hand the
         result to `attach_graph` under the writer's lock.
         """
-        columns, block = self.generation.columns, self.generation.block
+        columns, block = self.generation.columns, self.generation.blocks[0]
         graph = HnswShard(self.dim)
         rows = np.flatnonzero(columns.alive[: columns.count])
         for start in range(0, len(rows), GRAPH_BATCH_COUNT):
@@ -235,20 +237,25 @@ class PartitionIndex:
         gone = held - set(live.tolist())
         graph.remove(sorted(gone))
         missing = rows[[label not in held for label in live.tolist()]]
-        graph.add(columns.labels[missing], generation.block.vectors[missing])
-        self.generation = Generation(columns, generation.postings, generation.block, graph)
+        graph.add(columns.labels[missing], generation.blocks[0].vectors[missing])
+        self.generation = Generation(columns, generation.postings, generation.blocks, graph)
 
     def _appended(
-        self, generation: Generation, rows: Sequence[IndexRow], vectors: NDArray[np.float32]
+        self,
+        generation: Generation,
+        rows: Sequence[IndexRow],
+        vectors: tuple[NDArray[np.float32], ...],
     ) -> Generation:
         """Return the generation with checked rows added."""
         documents = [self._document(row) for row in rows]
         if generation.graph is not None:
-            generation.graph.add([row.label for row in rows], vectors)
+            generation.graph.add([row.label for row in rows], vectors[0])
         return Generation(
             generation.columns.appended(rows),
             generation.postings.appended(documents),
-            generation.block.appended(vectors),
+            tuple(
+                block.appended(part) for block, part in zip(generation.blocks, vectors, strict=True)
+            ),
             generation.graph,
         )
 
@@ -263,13 +270,13 @@ class PartitionIndex:
         postings = generation.postings.removed(places)
         removed_count = columns.count - columns.live_count
         if columns.count < COMPACT_COUNT_MIN or removed_count <= REMOVED_SHARE_MAX * columns.count:
-            return Generation(columns, postings, generation.block, graph)
+            return Generation(columns, postings, generation.blocks, graph)
         kept = np.flatnonzero(columns.alive[: columns.count])
         # The graph's removed vectors cost time and memory too: it is built anew when wanted.
         return Generation(
             columns.compacted(kept),
             postings.compacted(kept),
-            generation.block.compacted(kept),
+            tuple(block.compacted(kept) for block in generation.blocks),
             None,
         )
 
@@ -284,16 +291,3 @@ class PartitionIndex:
         for label in labels:
             if label not in self:
                 raise BadLabel(f"label {label} is not in the partition")
-
-    def _check(self, rows: Sequence[IndexRow]) -> None:
-        """Check the values of rows before anything is written."""
-        if len({row.label for row in rows}) != len(rows):
-            raise BadLabel("a label is named twice")
-        for row in rows:
-            if not 1 <= row.label <= LABEL_MAX:
-                raise BadLabel(f"label {row.label} is not in [1, {LABEL_MAX}]")
-            for name, value, limit in zip(_NAMES, row.small(), _LIMITS, strict=True):
-                if not 0 <= value < limit:
-                    raise BadPlan(f"{name} {value} of label {row.label} is not in [0, {limit})")
-            if not (math.isfinite(row.confidence) and 0 <= row.confidence <= 1):
-                raise BadPlan(f"confidence {row.confidence} of label {row.label} is not in [0, 1]")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from recalld.index.backend import check_vectors
+from recalld.index.backend import split_vectors
 from recalld.index.conditions import Filter
 from recalld.index.errors import BadPlan
 from recalld.index.filter import View
@@ -28,7 +28,8 @@ class QueryPlan:
     Attributes:
         view: who asks, about when; holds the clock.
         filter: what may answer.
-        vectors: float32[q, dim], unit length, the main one first; None = no vector channel.
+        vectors: float32[q, dim] or, with a relevance part behind, float32[q, 2 * dim]; parts of
+            unit length, the main query first; None = no vector channel.
         vector_weights: one per vector, in (0, 1]; the best weighted one counts for each memory.
         texts: queries for the keyword channel, the main one first; empty = no keyword channel.
         text_weights: one per text, in (0, 1].
@@ -51,7 +52,7 @@ class QueryPlan:
     weights: Mapping[Channel, float] = field(default_factory=dict)
     exclude_labels: frozenset[int] = frozenset()
 
-    def check(self, dim: int) -> None:
+    def check(self, dim: int, parts: int = 1) -> None:
         """Check every limit named above.
 
         Raises:
@@ -66,7 +67,7 @@ class QueryPlan:
             if not 0 <= weight <= WEIGHT_MAX:
                 raise BadPlan(f"weight {weight} of {channel!r} is not in [0, {WEIGHT_MAX}]")
         if self.vectors is not None:
-            check_vectors(self.vectors, len(self.vectors), dim)
+            split_vectors(self.vectors, len(self.vectors), dim, parts)
             _check_weights("vector_weights", self.vector_weights, len(self.vectors))
         if self.texts:
             _check_weights("text_weights", self.text_weights, len(self.texts))

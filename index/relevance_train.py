@@ -31,7 +31,7 @@ from recalld.index.e5_container import E5Container
 from recalld.index.e5_graph import build_states_graph
 from recalld.index.e5_tokenizer import build_tokenizer, kept_pieces
 from recalld.index.embedder import cache_dir
-from recalld.index.model_build import read_weights
+from recalld.index.model_source import read_weights
 from recalld.index.onnx_session import open_states_session
 from recalld.index.relevance_encoder import RelevanceEncoder
 from recalld.index.relevance_pairs import (

@@ -16,19 +16,30 @@ from numpy.typing import NDArray
 from recalld.index.analyzer import Analyzer, Tokens
 from recalld.index.backend import IndexBackend
 from recalld.index.columns import KEY, Columns
+from recalld.index.evidence import (
+    Floats,
+    Rows,
+    VectorPart,
+    Words,
+    gathered,
+    unweighed,
+    vector_scores,
+)
 from recalld.index.exact import SCAN_COUNT_MIN, SCAN_SLACK, VectorBlock
 from recalld.index.filter import exclude
 from recalld.index.plan import QueryPlan, Ranking
 from recalld.index.postings import Postings
 from recalld.scoring import decay, masks
-from recalld.scoring.fuse import normalise_keyword, normalise_vector
+from recalld.scoring.fuse import normalise_keyword
 from recalld.scoring.masks import EXCLUDED_COUNT, Excluded
 from recalld.scoring.params import (
     CHANNEL_COUNT,
+    VECTOR_CHANNELS,
     VECTOR_SPREADS_TOTAL,
     Channel,
     Fusion,
     RankParams,
+    Scale,
 )
 from recalld.scoring.rank import (
     Evidence,
@@ -50,10 +61,7 @@ KEYWORD_COUNT = 256
 # From this many rows on it pays to drop most before their factors are gathered.
 REACH_COUNT_MIN = 2_048
 
-Floats = NDArray[np.float32]
-Rows = NDArray[np.int64]
 # Raw and normalised scores of all rows, per channel that reads the texts and found something.
-Words = dict[Channel, tuple[Floats, Floats]]
 
 
 @dataclass(frozen=True)
@@ -61,13 +69,14 @@ class Generation:
     """What one search sees; immutable.
 
     Attributes:
-        columns, postings, block: of the same rows.
+        columns, postings, blocks: of the same rows; one block for each vector of a memory,
+            similarity first.
         graph: approximate index over the live rows, or None.
     """
 
     columns: Columns
     postings: Postings
-    block: VectorBlock
+    blocks: tuple[VectorBlock, ...]
     graph: IndexBackend | None
 
 
@@ -97,7 +106,7 @@ class Searcher:
         matched = len(rows)
         asked: set[Channel] = set()
         if plan.vectors is not None:
-            asked.add(Channel.VECTOR)
+            asked |= {channel for channel, _, _ in self._parts(generation, plan)}
         if plan.texts:
             asked |= {Channel.KEYWORD, Channel.IDENTIFIER, Channel.KEY}
         weights = make_weights(self.params, plan.fusion, frozenset(asked), plan.weights)
@@ -106,7 +115,9 @@ class Searcher:
             rows = self._graph_rows(generation, plan, rows, words)
         if plan.fusion == Fusion.WEIGHTED and asked:
             rows = self._promising(generation, plan, rows, words, weights)
-        evidence = self._evidence(generation, plan, rows, words)
+        evidence = (
+            self._evidence(generation, plan, rows, words) if asked else unweighed(columns, rows)
+        )
         best = rank(evidence, weights, plan.k, plan.min_score)
         counts = np.bincount(excluded, minlength=EXCLUDED_COUNT)
         return Ranking(
@@ -119,12 +130,13 @@ class Searcher:
         """Drop rows that cannot be among the best k, by an 8-bit scan."""
         if len(rows) <= max(SCAN_COUNT_MIN, plan.k):
             return rows
-        normalised = _gathered(words, rows)
+        normalised = gathered(words, rows)
         slack = 0.0
         if plan.vectors is not None:
-            _, normalised[Channel.VECTOR] = self._vectors(generation, plan, rows, exact=False)
-            step = SCAN_SLACK / (VECTOR_SPREADS_TOTAL * self.params.spread)
-            slack = float(weights.channels[Channel.VECTOR]) * step
+            for channel, scale, part in self._parts(generation, plan):
+                _, normalised[channel] = vector_scores(part, plan, rows, scale, exact=False)
+                step = SCAN_SLACK / (VECTOR_SPREADS_TOTAL * scale.spread)
+                slack += float(weights.channels[channel]) * step
         if len(rows) > REACH_COUNT_MIN:
             near = within_reach(normalised, weights, plan.k, slack, factor_floor(self.params))
             rows, normalised = rows[near], np.ascontiguousarray(normalised[:, near])
@@ -135,13 +147,15 @@ class Searcher:
         self, generation: Generation, plan: QueryPlan, rows: Rows, words: Words
     ) -> Evidence:
         """Gather the exact evidence of rows."""
-        normalised = _gathered(words, rows)
+        normalised = gathered(words, rows)
         raw = np.zeros((CHANNEL_COUNT, len(rows)), dtype=np.float32)
         for channel, (values, _) in words.items():
             raw[channel] = values[rows]
         if plan.vectors is not None:
-            vectors = self._vectors(generation, plan, rows, exact=True)
-            raw[Channel.VECTOR], normalised[Channel.VECTOR] = vectors
+            for channel, scale, part in self._parts(generation, plan):
+                raw[channel], normalised[channel] = vector_scores(
+                    part, plan, rows, scale, exact=True
+                )
         columns = generation.columns
         return Evidence(
             columns.labels[rows],
@@ -151,20 +165,21 @@ class Searcher:
             self._factors(columns, rows, plan.view.now_us),
         )
 
-    def _vectors(
-        self, generation: Generation, plan: QueryPlan, rows: Rows, exact: bool
-    ) -> tuple[Floats, Floats]:
-        """Return cosine and normalised score of each row under its best query."""
+    def _parts(
+        self, generation: Generation, plan: QueryPlan
+    ) -> list[tuple[Channel, Scale, VectorPart]]:
+        """Pair each vector channel with its scale, its rows and its part of the query."""
         assert plan.vectors is not None
-        similarity = generation.block.rescore if exact else generation.block.scan
-        raw = similarity(rows, np.ascontiguousarray(plan.vectors[0]))
-        best = normalise_vector(raw, self.params, plan.vector_weights[0])
-        for vector, weight in zip(plan.vectors[1:], plan.vector_weights[1:], strict=True):
-            other = similarity(rows, np.ascontiguousarray(vector))
-            score = normalise_vector(other, self.params, weight)
-            raw = np.where(score > best, other, raw)
-            best = np.maximum(best, score)
-        return raw, best
+        dim = generation.blocks[0].vectors.shape[1]
+        given = plan.vectors.shape[1] // dim
+        found = []
+        for number, (channel, scale) in enumerate(
+            zip(VECTOR_CHANNELS, self.params.scales(), strict=False)
+        ):
+            if number < given:
+                queries = np.ascontiguousarray(plan.vectors[:, number * dim : (number + 1) * dim])
+                found.append((channel, scale, VectorPart(generation.blocks[number], queries)))
+        return found
 
     def _words(self, generation: Generation, plan: QueryPlan) -> Words:
         """Return raw and normalised scores of all rows, per channel that reads the texts."""
@@ -241,19 +256,15 @@ class Searcher:
         # Widened by how few pass, so that about `wanted` of the found ones do.
         widened = wanted * max(1, len(graph)) // max(1, len(rows)) + wanted
         chosen = np.zeros(columns.count, dtype=np.bool_)
-        for vector in plan.vectors:
+        parts = self._parts(generation, plan)
+        for vector in parts[0][2].queries:
             labels, _ = graph.search(vector, widened)
             near = [columns.row(int(label)) for label in labels]
             chosen[[row for row in near if row >= 0]] = True
+        for _, scale, part in parts[1:]:
+            _, near_by = vector_scores(part, plan, rows, scale, exact=False)
+            chosen[rows[near_by >= kth_largest(near_by, min(wanted, len(near_by)))]] = True
         for _, normalised in words.values():
             kth = kth_largest(normalised, min(KEYWORD_COUNT, len(normalised)))
             chosen |= (normalised >= kth) & (normalised > 0)
         return np.flatnonzero(chosen & passes)
-
-
-def _gathered(words: Words, rows: Rows) -> Floats:
-    """Lay out the normalised scores of rows as float32[CHANNEL_COUNT, m]."""
-    normalised = np.zeros((CHANNEL_COUNT, len(rows)), dtype=np.float32)
-    for channel, (_, values) in words.items():
-        normalised[channel] = values[rows]
-    return normalised

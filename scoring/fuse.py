@@ -21,7 +21,7 @@ from recalld.scoring.params import (
     RRF_K,
     VECTOR_SPREADS_BELOW,
     VECTOR_SPREADS_TOTAL,
-    RankParams,
+    Scale,
 )
 
 
@@ -67,19 +67,19 @@ def score_into(normalised, weights, bias, factors, base, score):  # type: ignore
 
 
 def normalise_vector(
-    similarity: NDArray[np.float32], params: RankParams, weight: float = 1.0
+    similarity: NDArray[np.float32], scale: Scale, weight: float = 1.0
 ) -> NDArray[np.float32]:
     """Put cosines on the model's fixed scale.
 
     Args:
         similarity: float32[...], cosines.
-        params: background mean and spread of the model.
+        scale: background of the vectors compared.
         weight: in (0, 1], of a secondary query: what stands out from the background shrinks by it.
 
     Returns:
         float32 of the same shape in 0..1; the background mean lies at 0.3.
     """
-    z = (similarity - np.float32(params.mean)) * np.float32(1.0 / params.spread)
+    z = (similarity - np.float32(scale.mean)) * np.float32(1.0 / scale.spread)
     if weight != 1.0:
         z = np.where(z > 0, z * np.float32(weight), z)
     scaled = (z + np.float32(VECTOR_SPREADS_BELOW)) * np.float32(1.0 / VECTOR_SPREADS_TOTAL)

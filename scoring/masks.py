@@ -115,8 +115,13 @@ def view_into(alive, small, times, agents, view, statuses, excluded):  # type: i
         at = as_of if as_of != 0 else now
         # A memory that was replaced or ran out later was current at the time asked about.
         if status == SUPERSEDED and superseded != 0:
-            if (as_of != 0 and superseded > as_of) or (known_at != 0 and superseded > known_at):
+            if as_of != 0 and superseded > as_of:
                 status = ACTIVE
+            elif known_at != 0 and superseded > known_at:
+                status = ACTIVE
+                # Its end was not known then either.
+                if valid_to == superseded:
+                    valid_to = 0
         elif status == EXPIRED and as_of != 0 and expire > as_of:
             status = ACTIVE
         elif status in (ACTIVE, CONFLICTED) and expire != 0 and expire <= at:

@@ -35,6 +35,8 @@ WEIGHT_MAX = 10.0
 # Cosines from 3 spreads below the background mean to 7 above it fill the scale 0..1.
 VECTOR_SPREADS_BELOW = 3.0
 VECTOR_SPREADS_TOTAL = 10.0
+# Where the background lies on that scale.
+BACKGROUND_VECTOR = VECTOR_SPREADS_BELOW / VECTOR_SPREADS_TOTAL
 # Keyword evidence (see recalld.index.postings) at which the scale ends.
 KEYWORD_EVIDENCE_MAX = 2.0
 
@@ -46,9 +48,12 @@ class Channel(IntEnum):
     KEYWORD = 1
     IDENTIFIER = 2
     KEY = 3
+    RELEVANCE = 4
 
 
 CHANNEL_COUNT = len(Channel)
+# The channels that compare vectors, in the order in which a model gives these out.
+VECTOR_CHANNELS = (Channel.VECTOR, Channel.RELEVANCE)
 
 
 class Fusion(IntEnum):
@@ -95,6 +100,29 @@ def _unset_as_fact() -> tuple[Decay, ...]:
 
 
 @dataclass(frozen=True, slots=True)
+class Scale:
+    """Cosines of one kind of vector between unrelated texts.
+
+    Attributes:
+        mean: in [-1, 1].
+        spread: standard deviation, in (0, 1].
+
+    Raises:
+        BadScoringInput: when a value is outside its range.
+    """
+
+    mean: float
+    spread: float
+
+    def __post_init__(self) -> None:
+        """Refuse numbers that would turn every score into nonsense."""
+        if not (math.isfinite(self.mean) and -1 <= self.mean <= 1):
+            raise BadScoringInput(f"mean {self.mean} is not in [-1, 1]")
+        if not (math.isfinite(self.spread) and 0 < self.spread <= 1):
+            raise BadScoringInput(f"spread {self.spread} is not in (0, 1]")
+
+
+@dataclass(frozen=True, slots=True)
 class RankParams:
     """What turns evidence into scores, fixed for one embedding model.
 
@@ -104,6 +132,7 @@ class RankParams:
         weights: one per Channel, log-odds at full evidence, in [0, 100].
         background: log-odds of a memory that is as near as any unrelated one and shares no word.
         decay: one per kind, index = kind.
+        relevance: scale of the relevance vectors; None where the model makes none.
 
     Raises:
         BadScoringInput: when a value is outside its range.
@@ -111,16 +140,14 @@ class RankParams:
 
     mean: float
     spread: float
-    weights: tuple[float, float, float, float] = (15.0, 10.0, 6.0, 4.0)
+    weights: tuple[float, ...] = (15.0, 10.0, 6.0, 4.0, 10.0)
     background: float = -4.0
     decay: tuple[Decay, ...] = field(default_factory=_unset_as_fact)
+    relevance: Scale | None = None
 
     def __post_init__(self) -> None:
         """Refuse numbers that would break the bounds promised above."""
-        if not (math.isfinite(self.mean) and -1 <= self.mean <= 1):
-            raise BadScoringInput(f"mean {self.mean} is not in [-1, 1]")
-        if not (math.isfinite(self.spread) and 0 < self.spread <= 1):
-            raise BadScoringInput(f"spread {self.spread} is not in (0, 1]")
+        Scale(self.mean, self.spread)
         if len(self.weights) != CHANNEL_COUNT or not all(0 <= w <= 100 for w in self.weights):
             raise BadScoringInput(f"weights {self.weights} are not {CHANNEL_COUNT} in [0, 100]")
         if not math.isfinite(self.background):
@@ -130,3 +157,8 @@ class RankParams:
         for kind, decay in enumerate(self.decay):
             if not (decay.half_life_s > 0 and FLOOR_MIN <= decay.floor <= 1):
                 raise BadScoringInput(f"decay of kind {kind} is outside its limits: {decay}")
+
+    def scales(self) -> tuple[Scale, ...]:
+        """Return the scale of each vector channel that the model serves, in their order."""
+        similarity = Scale(self.mean, self.spread)
+        return (similarity,) if self.relevance is None else (similarity, self.relevance)

@@ -20,12 +20,12 @@ from recalld.scoring.decay import CONFIDENCE_ROW, DECAY_ROW, FACTOR_COUNT, IMPOR
 from recalld.scoring.errors import BadScoringInput
 from recalld.scoring.fuse import fuse_into, logistic, reciprocal_ranks, score_into
 from recalld.scoring.params import (
+    BACKGROUND_VECTOR,
     CHANNEL_COUNT,
     CONFIDENCE_FLOOR,
     IMPORTANCE_FACTOR,
     STATED_BY_FACTOR,
-    VECTOR_SPREADS_BELOW,
-    VECTOR_SPREADS_TOTAL,
+    VECTOR_CHANNELS,
     WEIGHT_MAX,
     Channel,
     Fusion,
@@ -35,7 +35,6 @@ from recalld.scoring.topk import kth_largest, select
 
 # Candidates within this share of the score to reach are kept: float32 rounding.
 ROUNDING = 1e-5
-_BACKGROUND_VECTOR = VECTOR_SPREADS_BELOW / VECTOR_SPREADS_TOTAL
 
 
 @dataclass(frozen=True)
@@ -122,7 +121,8 @@ def make_weights(
     if fusion == Fusion.RRF:
         total = channels.sum()
         return Weights(fusion, channels / total if total > 0 else channels, 0.0)
-    bias = params.background - _BACKGROUND_VECTOR * float(channels[Channel.VECTOR])
+    vectors = sum(float(channels[channel]) for channel in VECTOR_CHANNELS)
+    bias = params.background - BACKGROUND_VECTOR * vectors
     return Weights(fusion, channels, bias)
 
 

@@ -25,7 +25,7 @@ from recalld.index.analyzer import Analyzer
 from recalld.index.batching import BatchingEmbedder
 from recalld.index.embedder import Embedder, default_model_dir
 from recalld.index.partition import PartitionIndex
-from recalld.scoring.params import RankParams
+from recalld.scoring.params import RankParams, Scale
 from recalld.server import metrics, reload, services
 from recalld.server.clock import Clock, SystemClock
 from recalld.server.config import Config, EmbedderSection, environment
@@ -38,6 +38,7 @@ from recalld.server.version import VERSION
 from recalld.server.writer import Writer
 from recalld.storage.duckdb_store import DuckDBOptions, DuckDBStore
 from recalld.storage.lock import DirectoryLock
+from recalld.storage.store import Store
 
 CHANNEL_OPTIONS = (
     # Two servers must never share a port in silence.
@@ -69,6 +70,16 @@ def make_embedder(section: EmbedderSection) -> tuple[Embedder, str]:
 
     folder = section.model_dir or default_model_dir(environment())
     return OnnxEmbedder(folder, threads=section.threads), folder.name
+
+
+def rank_params(embedder: BatchingEmbedder) -> RankParams:
+    """The ranking's numbers for one model."""
+    similarity, relevance = embedder.calibration, embedder.relevance
+    return RankParams(
+        mean=similarity.mean,
+        spread=similarity.spread,
+        relevance=Scale(relevance.mean, relevance.spread) if relevance is not None else None,
+    )
 
 
 @dataclass
@@ -109,16 +120,38 @@ class App:
         if config.server.metrics_listen:
             measures.serve(config.server.metrics_listen)
         gate = Gate(config.server.in_flight_max)
+        measures.in_flight.set_function(lambda: gate.in_flight)
         table = services.Table()
         server, servicer, address = await self._listen(stack, table, gate, measures)
+        parts, loaded = await self._load(stack, measures, now_us)
+        table.fill(parts)
+        stack.push_async_callback(self._drain, server, servicer, gate)
+        pruning = asyncio.create_task(self._prune(parts.store))
+        stack.callback(pruning.cancel)
+        gate.is_open = True
+        await self._set_health(servicer, health_pb2.HealthCheckResponse.SERVING)
+        self.log.info(
+            "ready",
+            listen=address,
+            version=VERSION,
+            data_dir=str(data_dir),
+            embedder=parts.embedder_name,
+            fingerprint=parts.embedder.fingerprint,
+            memories=loaded.memory_count,
+            users=loaded.partition_count,
+        )
 
-        pool = ThreadPoolExecutor(config.server.workers, thread_name_prefix="recalld-native")
+    async def _load(
+        self, stack: contextlib.AsyncExitStack, measures: metrics.Metrics, now_us: int
+    ) -> tuple[services.Parts, reload.Reloaded]:
+        """Open model and store, and bring everything back into memory."""
+        pool = ThreadPoolExecutor(self.config.server.workers, thread_name_prefix="recalld-native")
         stack.callback(pool.shutdown)
-        inner, embedder_name = await asyncio.to_thread(make_embedder, config.embedder)
+        inner, embedder_name = await asyncio.to_thread(make_embedder, self.config.embedder)
         embedder = BatchingEmbedder(
             inner,
-            cache_max=config.embedder.cache_entries,
-            queue_texts_max=config.embedder.queue_max,
+            cache_max=self.config.embedder.cache_entries,
+            queue_texts_max=self.config.embedder.queue_max,
             # A request that runs alone has the same vector under any load: the same answer.
             requests_per_run_max=1,
         )
@@ -126,13 +159,15 @@ class App:
         options = DuckDBOptions(
             now_us=now_us,
             created_by=VERSION,
-            memory_limit_bytes=config.storage.memory_limit_mb * 1024 * 1024,
+            memory_limit_bytes=self.config.storage.memory_limit_mb * 1024 * 1024,
         )
-        store = await asyncio.to_thread(DuckDBStore, data_dir, options)
+        store = await asyncio.to_thread(DuckDBStore, self.config.storage.data_dir, options)
         stack.push_async_callback(asyncio.to_thread, store.close)
-        params = RankParams(mean=embedder.calibration.mean, spread=embedder.calibration.spread)
+        params = rank_params(embedder)
         partitions = Partitions(
-            partial(PartitionIndex, embedder.dim, params, Analyzer(), config.ranking.exact_rows_max)
+            partial(
+                PartitionIndex, embedder.dim, params, Analyzer(), self.config.ranking.exact_rows_max
+            )
         )
         loaded = await asyncio.to_thread(reload.reload, store, partitions, embedder, self.log)
         measures.memories.set(loaded.memory_count)
@@ -142,35 +177,19 @@ class App:
             graphs.consider(partition)
         writer = Writer(store, pool, graphs, measures, embedder.fingerprint)
         stack.push_async_callback(writer.drain)
-        table.fill(
-            services.Parts(
-                config=config,
-                partitions=partitions,
-                writer=writer,
-                store=store,
-                embedder=embedder,
-                embedder_name=embedder_name,
-                metrics=measures,
-                pool=pool,
-                start_time_us=now_us,
-                started_s=self.clock.monotonic_s(),
-            )
+        parts = services.Parts(
+            config=self.config,
+            partitions=partitions,
+            writer=writer,
+            store=store,
+            embedder=embedder,
+            embedder_name=embedder_name,
+            metrics=measures,
+            pool=pool,
+            start_time_us=now_us,
+            started_s=self.clock.monotonic_s(),
         )
-        stack.push_async_callback(self._drain, server, servicer, gate)
-        pruning = asyncio.create_task(self._prune(store))
-        stack.callback(pruning.cancel)
-        gate.is_open = True
-        await self._set_health(servicer, health_pb2.HealthCheckResponse.SERVING)
-        self.log.info(
-            "ready",
-            listen=address,
-            version=VERSION,
-            data_dir=str(data_dir),
-            embedder=embedder_name,
-            fingerprint=embedder.fingerprint,
-            memories=loaded.memory_count,
-            users=loaded.partition_count,
-        )
+        return parts, loaded
 
     async def _listen(
         self,
@@ -233,7 +252,7 @@ class App:
                 await asyncio.wait_for(gate.idle.wait(), self.config.server.drain_s)
             tasks.create_task(server.stop(FLUSH_S))
 
-    async def _prune(self, store: DuckDBStore) -> None:
+    async def _prune(self, store: Store) -> None:
         """Forget answers to request ids after a day, hourly."""
         while True:
             await asyncio.sleep(PRUNE_EVERY_S)

@@ -25,6 +25,7 @@ CHANNELS: dict[int, Channel] = {
     pb.Channel.CHANNEL_KEYWORD: Channel.KEYWORD,
     pb.Channel.CHANNEL_IDENTIFIER: Channel.IDENTIFIER,
     pb.Channel.CHANNEL_KEY: Channel.KEY,
+    pb.Channel.CHANNEL_RELEVANCE: Channel.RELEVANCE,
 }
 """Channel on the wire -> channel of the ranking; the others have no source of evidence yet."""
 
@@ -42,6 +43,7 @@ class Ask:
         turns: texts of the recent turns, oldest first.
         kinds: kinds wanted; empty = all.
         view: visibility, times and statuses.
+        min_score: lowest score; None = the server's cut.
         degraded: what was changed about the request.
     """
 
@@ -52,7 +54,7 @@ class Ask:
     k: int
     kinds: frozenset[int]
     view: View
-    min_score: float
+    min_score: float | None
     fusion: Fusion
     weights: dict[Channel, float]
     explain: bool
@@ -107,7 +109,7 @@ def decode(
         view=view,
         min_score=validate.fraction(request.min_score, f"{at}min_score")
         if request.HasField("min_score")
-        else default.min_score,
+        else None,
         fusion=Fusion(fusion) if fusion else default.fusion,
         weights=_weights(request, at),
         explain=request.explain,

@@ -155,7 +155,9 @@ class BuildContext:
         assembly.fill(found.hits)
         while assembly.lines and count(assembly.text()) > budget:
             assembly.drop_last()
-        return assembly, False
+        # The hits may be everything there is, and take less room by fewer headings.
+        held = sum(map(len, assembly.lines.values()))
+        return assembly, 0 < held == len(found.everything) and not assembly.omitted
 
     def _response(
         self, assembly: Assembly, complete: bool, found: Found, tokenizer: str

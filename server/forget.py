@@ -150,6 +150,8 @@ class Forget:
                 slots.restore(change, record)
             else:
                 change.edit(record, status=Status.FORGOTTEN, forget_time_us=call.now_us)
+        for group in sorted({record.conflict_group for record in chosen} - {""}):
+            slots.end_conflict(change, group)
         return chosen
 
 

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
 from recalld.index.plan import Ranking
 from recalld.scoring import explain
 from recalld.scoring.masks import Excluded
@@ -24,6 +26,7 @@ VECTOR_AGREES = 0.5
 
 Two spreads above the background.
 """
+RELEVANCE_AGREES = 0.5
 KEYWORD_AGREES = 0.15
 
 DROP_REASONS: dict[int, int] = {
@@ -58,7 +61,9 @@ def make_hits(ranking: Ranking, record_of: Callable[[int], MemoryRecord | None])
         record_of: record of a label, or None for one that must not go out.
     """
     asked = bool(ranking.weights.channels.any())
-    evidence = ranking.normalised.T.tolist()
+    # A channel that was not asked for is no witness.
+    heard = ranking.weights.channels > 0
+    evidence = np.where(heard[:, None], ranking.normalised, 0).T.tolist()
     made = []
     for place, (label, score) in enumerate(
         zip(ranking.labels.tolist(), ranking.scores.tolist(), strict=True)
@@ -79,6 +84,7 @@ def _witnesses(normalised: list[float]) -> tuple[bool, tuple[str, ...]]:
     identifier = normalised[Channel.IDENTIFIER] > 0
     keyword = normalised[Channel.KEYWORD] >= KEYWORD_AGREES
     vector = normalised[Channel.VECTOR] >= VECTOR_AGREES
+    relevance = normalised[Channel.RELEVANCE] >= RELEVANCE_AGREES
     reasons = []
     if key:
         reasons.append("exact key")
@@ -88,7 +94,9 @@ def _witnesses(normalised: list[float]) -> tuple[bool, tuple[str, ...]]:
         reasons.append("shared words")
     if vector:
         reasons.append("similar meaning")
-    return key or identifier or (vector and keyword), tuple(reasons)
+    if relevance:
+        reasons.append("matters to such requests")
+    return key or identifier or (vector and (keyword or relevance)), tuple(reasons)
 
 
 def wire_parts(parts: explain.ScoreParts) -> pb.ScoreParts:

@@ -22,14 +22,14 @@ from recalld.index.batching import BatchingEmbedder
 from recalld.index.conditions import Filter, NumberIn
 from recalld.index.plan import QueryPlan, Ranking
 from recalld.scoring.params import Fusion
-from recalld.server import ask, filters, hits, validate
+from recalld.server import ask, filters, hits
 from recalld.server.ask import Ask, Defaults
 from recalld.server.call import Call
 from recalld.server.config import RankingSection
-from recalld.server.errors import InvalidRequest, RevisionNotReached
+from recalld.server.errors import RevisionNotReached
 from recalld.server.hits import RankedHit, make_hits
 from recalld.server.language import detect_language
-from recalld.server.limits import BATCH_RECALL_COUNT_MAX, K_DEFAULT, RESPONSE_BYTES_MAX
+from recalld.server.limits import K_DEFAULT, RESPONSE_BYTES_MAX
 from recalld.server.metrics import Metrics
 from recalld.server.partition import Partition
 from recalld.server.partitions import Partitions
@@ -44,6 +44,8 @@ INLINE_ROW_COUNT_MAX = 2_000
 The search costs less than a hop to a thread.
 """
 CONTEXT_WEIGHT = 0.5
+WORDS_ALONE_CUT = 0.02
+"""The cut when there is no vector: what shares a word passes, what shares none does not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,10 +180,16 @@ class Recall:
             text_weights=(1.0, *[CONTEXT_WEIGHT] * extra),
             k=k or asked.k,
             fusion=asked.fusion,
-            min_score=asked.min_score if min_score is None else min_score,
+            min_score=self._cut(asked, query) if min_score is None else min_score,
             weights=asked.weights,
             exclude_labels=query.excluded,
         )
+
+    def _cut(self, asked: Ask, query: Query) -> float:
+        """Lowest score to return."""
+        if asked.min_score is not None:
+            return asked.min_score
+        return WORDS_ALONE_CUT if query.degraded else self.defaults.min_score
 
     async def _search(self, part: Partition, plan: QueryPlan) -> Ranking:
         """Search, on the loop when it is short, else on the pool."""
@@ -242,29 +250,6 @@ class Recall:
                 response.abstain_reason = pb.AbstainReason.ABSTAIN_REASON_NO_MATCH
             else:
                 response.abstain_reason = pb.AbstainReason.ABSTAIN_REASON_BELOW_CUT
-        return response
-
-
-@dataclass(frozen=True)
-class BatchRecall:
-    """Handler of BatchRecall."""
-
-    recall: Recall
-
-    async def __call__(self, request: pb.BatchRecallRequest, call: Call) -> pb.BatchRecallResponse:
-        """Up to 32 recalls; one bad request fails all of them."""
-        validate.count(request.requests, "requests", 1, BATCH_RECALL_COUNT_MAX)
-        answers = await asyncio.gather(
-            *(
-                self.recall.answer(item, call, f"requests[{i}]")
-                for i, item in enumerate(request.requests)
-            )
-        )
-        response = pb.BatchRecallResponse(responses=answers)
-        if response.ByteSize() > RESPONSE_BYTES_MAX:
-            raise InvalidRequest(
-                "requests", f"the answers have more than {RESPONSE_BYTES_MAX} bytes; ask for fewer"
-            )
         return response
 
 

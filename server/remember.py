@@ -57,20 +57,17 @@ class Remember:
         return await self.writer.once(call, METHOD, request, pb.RememberResponse, run)
 
     async def _embed(self, drafts: list[Draft], call: Call) -> list[Draft]:
-        """Drafts that all have a vector."""
+        """Drafts that all have a whole vector; a part that a caller did not give stays zero."""
         texts = [embedded_text(draft.record) for draft in drafts if draft.vector is None]
-        if not texts:
-            return drafts
         started_s = call.clock.monotonic_s()
         embedded = await asyncio.wrap_future(self.embedder.submit(texts, is_query=False))
         vectors = iter(embedded)
         self.metrics.stage.labels("embed_write").observe(call.clock.monotonic_s() - started_s)
-        return [
-            draft
-            if draft.vector is not None
-            else Draft(draft.record, np.ascontiguousarray(next(vectors)))
-            for draft in drafts
-        ]
+        whole = np.zeros((len(drafts), self.embedder.width), np.float32)
+        for row, draft in zip(whole, drafts, strict=True):
+            vector = next(vectors) if draft.vector is None else draft.vector
+            row[: len(vector)] = vector
+        return [Draft(draft.record, row) for draft, row in zip(drafts, whole, strict=True)]
 
     def _plan(self, change: Change, drafts: list[Draft]) -> pb.RememberResponse:
         """Place every memory in turn; later ones see earlier ones."""

@@ -15,6 +15,7 @@ from google.protobuf.descriptor import ServiceDescriptor
 from google.protobuf.message import Message
 
 from recalld.index.batching import BatchingEmbedder
+from recalld.server.batch_recall import BatchRecall
 from recalld.server.call import Call
 from recalld.server.config import Config
 from recalld.server.context import BuildContext
@@ -24,7 +25,7 @@ from recalld.server.forget import Forget
 from recalld.server.metrics import Metrics
 from recalld.server.partitions import Partitions
 from recalld.server.reading import Reading
-from recalld.server.recall import BatchRecall, Recall
+from recalld.server.recall import Recall
 from recalld.server.remember import Remember
 from recalld.server.update import UpdateMemory
 from recalld.server.writer import Writer

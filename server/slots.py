@@ -190,6 +190,15 @@ def _group(*members: MemoryRecord) -> str:
     return next((m.conflict_group for m in members if m.conflict_group), "") or uuid.uuid4().hex
 
 
+def end_conflict(change: Change, group: str) -> None:
+    """Take the mark off when a single member of a conflict group is left."""
+    members = change.partition.matching(lambda record: record.conflict_group == group)
+    present = [change.rows.get(member.label, member) for member in members]
+    left = [member for member in present if holds_now(member, change.now_us)]
+    if len(left) == 1:
+        change.edit(left[0], status=Status.ACTIVE, conflict_group="")
+
+
 def restore(change: Change, record: MemoryRecord) -> None:
     """Plan the return of a forgotten record, beside what took its slot meanwhile."""
     slot = slot_of(record)

@@ -213,7 +213,8 @@ class DuckDBStore:
         return count
 
     def _checkpoint(self) -> None:
-        self._connection.execute("CHECKPOINT")
+        # Plain CHECKPOINT fails while a reader is at work; this one waits for it.
+        self._connection.execute("FORCE CHECKPOINT")
         self._sync_new_wal()
 
     def _sync_new_wal(self) -> None:

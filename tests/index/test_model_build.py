@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from recalld.index import model_build
+from recalld.index import model_build, model_source
 from recalld.index.embedder import cache_dir, measure_calibration
 from recalld.index.model_build import EXPECTED_SHA256, MEMBER, BuildOptions, build, is_up_to_date
 from recalld.index.model_folder import hash_file
@@ -29,7 +29,8 @@ def write_wheel(path: Path, data: bytes = DATA, member: str = MEMBER) -> Path:
 @pytest.fixture
 def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """A cache of its own that holds the small wheel, and no package index to ask."""
-    monkeypatch.setattr(model_build, "MEMBER_SHA256", hashlib.sha256(DATA).hexdigest())
+    for module in (model_build, model_source):
+        monkeypatch.setattr(module, "MEMBER_SHA256", hashlib.sha256(DATA).hexdigest())
     monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
     monkeypatch.setenv("PIP_RETRIES", "0")
     write_wheel(tmp_path / "recalld" / WHEEL)

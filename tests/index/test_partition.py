@@ -18,11 +18,11 @@ from recalld.index.postings import SINGLE_HAN_UNIT
 from recalld.scoring import params
 from recalld.scoring.decay import decay_table
 from recalld.scoring.explain import parts, recompute
-from recalld.scoring.params import Channel, Fusion, RankParams
+from recalld.scoring.params import Channel, Fusion, RankParams, Scale
 from tests.conformance.index_contract import DIM, unit_vectors
 from tests.scoring import naive
 
-PARAMS = RankParams(0.1, 0.2)
+PARAMS = RankParams(0.1, 0.2, relevance=Scale(-0.05, 0.3))
 ANALYZER = Analyzer()
 NOW = 10**15
 DAY_US = 86_400_000_000
@@ -65,13 +65,17 @@ def rows(draw):
 
 def expected_score(row: IndexRow, vector, row_list, live, plan: QueryPlan) -> float:
     """Score one memory the slow way."""
-    x = [0.0] * 4
-    if plan.vectors is not None:
+    x = [0.0] * 5
+    parts = 0 if plan.vectors is None else plan.vectors.shape[1] // DIM
+    for part, (channel, scale) in enumerate(
+        [(Channel.VECTOR, PARAMS), (Channel.RELEVANCE, PARAMS.relevance)][:parts]
+    ):
         best = -math.inf
+        columns = slice(part * DIM, (part + 1) * DIM)
         for query, weight in zip(plan.vectors, plan.vector_weights, strict=True):
-            z = (naive.dot(query, vector) - PARAMS.mean) / PARAMS.spread
+            z = (naive.dot(query[columns], vector[columns]) - scale.mean) / scale.spread
             best = max(best, min(1, max(0, ((z * weight if z > 0 else z) + 3) / 10)))
-        x[Channel.VECTOR] = best
+        x[channel] = best if vector[columns].any() else 0.3
     documents = [list(ANALYZER.analyze(f"{r.text}\n{r.key}").words) for r in row_list]
     bm25 = naive.BM25(documents, live, SINGLE_HAN_UNIT)
     for text, weight in zip(plan.texts, plan.text_weights, strict=False):
@@ -87,9 +91,11 @@ def expected_score(row: IndexRow, vector, row_list, live, plan: QueryPlan) -> fl
         x[Channel.IDENTIFIER] = max(x[Channel.IDENTIFIER], weight * share)
         if row.key and (text == row.key or row.key in tokens.identifiers):
             x[Channel.KEY] = max(x[Channel.KEY], weight)
-    used = [plan.vectors is not None] + [bool(plan.texts)] * 3
+    used = [parts > 0] + [bool(plan.texts)] * 3 + [parts > 1]
     weights = [w if u else 0.0 for w, u in zip(PARAMS.weights, used, strict=True)]
-    base = naive.base(x, weights, PARAMS.background - 0.3 * weights[0]) if any(used) else 1.0
+    if not any(used):
+        return 1.0
+    base = naive.base(x, weights, PARAMS.background - 0.3 * (weights[0] + weights[4]))
     age = plan.view.now_us - row.anchor_time_us
     fade = naive.decay(decay_table(PARAMS).tolist(), row.kind, row.importance == 4, age)
     speaker = params.STATED_BY_FACTOR[row.stated_by]
@@ -102,7 +108,9 @@ def expected_score(row: IndexRow, vector, row_list, live, plan: QueryPlan) -> fl
 def test_a_search_equals_the_naive_one(table, data):
     """On random small partitions, under random filters, labels and scores are the naive ones."""
     index = partition()
-    vectors = unit_vectors(len(table), 3)
+    vectors = np.concatenate([unit_vectors(len(table), 3), unit_vectors(len(table), 5)], axis=1)
+    # The relevance of every third memory is not known.
+    vectors[::3, DIM:] = 0
     if table:
         index.add(table, vectors)
     live = [True] * len(table)
@@ -111,13 +119,16 @@ def test_a_search_equals_the_naive_one(table, data):
             index.remove([row.label])
             live[row.label - 1] = False
     count = data.draw(st.integers(0, 3))
+    asked = unit_vectors(count, 4)
+    if data.draw(st.booleans()):
+        asked = np.concatenate([asked, unit_vectors(count, 6)], axis=1)
     texts = tuple(data.draw(st.lists(st.sampled_from(QUERIES), max_size=2)))
     kinds = data.draw(st.none() | st.frozensets(st.integers(1, 8), min_size=1))
     condition = Filter(must=(NumberIn("kind", kinds),)) if kinds else Filter()
     plan = QueryPlan(
         View(NOW),
         condition,
-        unit_vectors(count, 4) if count else None,
+        asked if count else None,
         (1.0, 0.5, 0.25)[:count] or (1.0,),
         texts,
         (1.0, 0.5)[: len(texts)] or (1.0,),

@@ -94,11 +94,14 @@ def visible(row: Any, view: Any) -> str:
         return "VISIBILITY"
     if view.known_at_us and row.create_time_us > view.known_at_us:
         return "NOT_YET_KNOWN"
-    status = row.status
-    if status == 2:
-        later_than = [t for t in (view.as_of_us, view.known_at_us) if t]
-        if row.superseded_time_us and any(row.superseded_time_us > t for t in later_than):
+    status, valid_to_us = row.status, row.valid_to_us
+    if status == 2 and row.superseded_time_us:
+        if view.as_of_us and row.superseded_time_us > view.as_of_us:
             status = 1
+        elif view.known_at_us and row.superseded_time_us > view.known_at_us:
+            status = 1
+            # The end that the successor set was not known then.
+            valid_to_us = 0 if valid_to_us == row.superseded_time_us else valid_to_us
     elif status == 4 and view.as_of_us:
         if row.expire_time_us > view.as_of_us:
             status = 1
@@ -106,9 +109,9 @@ def visible(row: Any, view: Any) -> str:
         status = 4
     if view.as_of_us:
         since = row.valid_from_us or row.event_time_us
-        if since > view.as_of_us or (row.valid_to_us and row.valid_to_us <= view.as_of_us):
+        if since > view.as_of_us or (valid_to_us and valid_to_us <= view.as_of_us):
             return "NOT_VALID_THEN"
-    elif status == 1 and row.valid_to_us and row.valid_to_us <= view.now_us:
+    elif status == 1 and valid_to_us and valid_to_us <= view.now_us:
         status = 4
     if status in view.statuses:
         return ""

@@ -10,7 +10,7 @@ from hypothesis.extra import numpy as hnp
 
 from recalld.scoring.errors import BadScoringInput
 from recalld.scoring.explain import parts, recompute
-from recalld.scoring.params import Channel, Fusion, RankParams
+from recalld.scoring.params import CHANNEL_COUNT, Channel, Fusion, RankParams
 from recalld.scoring.rank import Evidence, make_weights, may_win, rank, within_reach
 
 PARAMS = RankParams(0.75, 0.05)
@@ -26,8 +26,8 @@ def evidences(draw, max_size=25):
     return Evidence(
         np.arange(1, m + 1),
         draw(hnp.arrays(np.int64, m, elements=st.integers(0, 3))),
-        draw(hnp.arrays(np.float32, (4, m), elements=unit)),
-        draw(hnp.arrays(np.float32, (4, m), elements=unit)),
+        draw(hnp.arrays(np.float32, (CHANNEL_COUNT, m), elements=unit)),
+        draw(hnp.arrays(np.float32, (CHANNEL_COUNT, m), elements=unit)),
         draw(hnp.arrays(np.float32, (3, m), elements=FACTOR)),
     )
 
@@ -81,7 +81,7 @@ def test_min_score_drops_the_tail():
     evidence = Evidence(
         np.array([1, 2]),
         np.zeros(2, np.int64),
-        np.zeros((4, 2), np.float32),
+        np.zeros((CHANNEL_COUNT, 2), np.float32),
         np.array([[0.9, 0.1], [0, 0], [0, 0], [0, 0]], dtype=np.float32),
         np.ones((3, 2), np.float32),
     )
@@ -93,7 +93,8 @@ def test_the_background_keeps_its_base_whatever_the_vector_weighs():
     """A memory at the background mean has the same log-odds under every multiplier."""
     for multiplier in (0.0, 0.5, 1.0, 3.0):
         weights = make_weights(PARAMS, Fusion.WEIGHTED, ALL, {Channel.VECTOR: multiplier})
-        logit = weights.bias + 0.3 * float(weights.channels[Channel.VECTOR])
+        vectors = weights.channels[Channel.VECTOR] + weights.channels[Channel.RELEVANCE]
+        logit = weights.bias + 0.3 * float(vectors)
         assert math.isclose(logit, PARAMS.background, abs_tol=1e-5)
 
 

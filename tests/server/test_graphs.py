@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 
-import pytest
-
 from tests.server.core import Core, memory, opened, texts
 
 EXACT_MAX = 40
@@ -50,7 +48,6 @@ async def test_graph_answers_like_the_exact_scan() -> None:
     assert answers[0] == answers[1]
 
 
-@pytest.mark.xfail(reason="a graph refuses the label of a vector that is replaced", strict=True)
 async def test_text_changes_under_a_graph() -> None:
     """A memory whose text changes is found by its new words after the graph is there."""
     async with opened(exact_max=EXACT_MAX) as core:

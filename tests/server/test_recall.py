@@ -197,7 +197,6 @@ async def test_as_of(core: Core) -> None:
     assert before.abstained
 
 
-@pytest.mark.xfail(reason="an end that was set later hides what was known before", strict=True)
 async def test_known_at(core: Core) -> None:
     """At a record time in the past holds what the server knew then."""
     for day, city in ((1, "Leeds"), (3, "York")):

@@ -14,9 +14,7 @@ PARAMETER_COUNT_MAX = 7
 
 # Existing excess: file, or file and function -> how much. It may only shrink: a larger figure
 # fails, and so does an entry that is no longer needed.
-EXCESS = {
-    "server/app.py:_start": 75,
-}
+EXCESS: dict[str, int] = {}
 
 
 def parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:

@@ -1,0 +1,63 @@
+"""Evidence of a search: what each channel says of each row, laid out for the ranking."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recalld.index.columns import Columns
+from recalld.index.exact import VectorBlock
+from recalld.index.plan import QueryPlan
+from recalld.scoring import decay, masks
+from recalld.scoring.fuse import normalise_vector
+from recalld.scoring.params import BACKGROUND_VECTOR, CHANNEL_COUNT, Channel, Scale
+from recalld.scoring.rank import Evidence
+
+Floats = NDArray[np.float32]
+Rows = NDArray[np.int64]
+Words = dict[Channel, tuple[Floats, Floats]]
+
+
+@dataclass(frozen=True, slots=True)
+class VectorPart:
+    """One kind of vector: the rows' and the queries', float32[q, dim]."""
+
+    block: VectorBlock
+    queries: Floats
+
+
+def vector_scores(
+    part: VectorPart, plan: QueryPlan, rows: Rows, scale: Scale, *, exact: bool
+) -> tuple[Floats, Floats]:
+    """Return cosine and normalised score of each row under its best query."""
+    similarity = part.block.rescore if exact else part.block.scan
+    raw = similarity(rows, part.queries[0])
+    best = normalise_vector(raw, scale, plan.vector_weights[0])
+    for vector, weight in zip(part.queries[1:], plan.vector_weights[1:], strict=True):
+        other = similarity(rows, vector)
+        score = normalise_vector(other, scale, weight)
+        raw = np.where(score > best, other, raw)
+        best = np.maximum(best, score)
+    # A cosine of exactly 0 is that of a memory whose vector is not known: neither near nor far.
+    return raw, np.where(raw == 0, np.float32(BACKGROUND_VECTOR), best)
+
+
+def unweighed(columns: Columns, rows: Rows) -> Evidence:
+    """Evidence where nothing was asked but a filter: all alike, so the newest event comes first."""
+    return Evidence(
+        columns.labels[rows],
+        columns.times[masks.EVENT_TIME, rows],
+        np.zeros((CHANNEL_COUNT, len(rows)), dtype=np.float32),
+        np.zeros((CHANNEL_COUNT, len(rows)), dtype=np.float32),
+        np.ones((decay.FACTOR_COUNT, len(rows)), dtype=np.float32),
+    )
+
+
+def gathered(words: Words, rows: Rows) -> Floats:
+    """Lay out the normalised scores of rows as float32[CHANNEL_COUNT, m]."""
+    normalised = np.zeros((CHANNEL_COUNT, len(rows)), dtype=np.float32)
+    for channel, (_, values) in words.items():
+        normalised[channel] = values[rows]
+    return normalised
