@@ -28,6 +28,9 @@ class VectorPart:
     queries: Floats
 
 
+Parts = list[tuple[Channel, Scale, VectorPart]]
+
+
 def vector_scores(
     part: VectorPart, plan: QueryPlan, rows: Rows, scale: Scale, *, exact: bool
 ) -> tuple[Floats, Floats]:

@@ -18,6 +18,7 @@ from recalld.index.backend import IndexBackend
 from recalld.index.columns import KEY, Columns
 from recalld.index.evidence import (
     Floats,
+    Parts,
     Rows,
     VectorPart,
     Words,
@@ -39,7 +40,6 @@ from recalld.scoring.params import (
     Channel,
     Fusion,
     RankParams,
-    Scale,
 )
 from recalld.scoring.rank import (
     Evidence,
@@ -104,19 +104,20 @@ class Searcher:
         excluded[[row for row in named if excluded[row] == 0]] = Excluded.NAMED
         rows = np.flatnonzero(excluded == 0)
         matched = len(rows)
-        asked: set[Channel] = set()
-        if plan.vectors is not None:
-            asked |= {channel for channel, _, _ in self._parts(generation, plan)}
+        parts = self._parts(generation, plan)
+        asked = {channel for channel, _, _ in parts}
         if plan.texts:
             asked |= {Channel.KEYWORD, Channel.IDENTIFIER, Channel.KEY}
         weights = make_weights(self.params, plan.fusion, frozenset(asked), plan.weights)
         words = self._words(generation, plan)
         if generation.graph is not None and plan.vectors is not None and matched > self.exact_max:
-            rows = self._graph_rows(generation, plan, rows, words)
+            rows = self._graph_rows(generation, plan, parts, rows, words)
         if plan.fusion == Fusion.WEIGHTED and asked:
-            rows = self._promising(generation, plan, rows, words, weights)
+            rows = self._promising(generation, plan, parts, rows, words, weights)
         evidence = (
-            self._evidence(generation, plan, rows, words) if asked else unweighed(columns, rows)
+            self._evidence(generation, plan, parts, rows, words)
+            if asked
+            else unweighed(columns, rows)
         )
         best = rank(evidence, weights, plan.k, plan.min_score)
         counts = np.bincount(excluded, minlength=EXCLUDED_COUNT)
@@ -125,18 +126,23 @@ class Searcher:
         )
 
     def _promising(
-        self, generation: Generation, plan: QueryPlan, rows: Rows, words: Words, weights: Weights
+        self,
+        generation: Generation,
+        plan: QueryPlan,
+        parts: Parts,
+        rows: Rows,
+        words: Words,
+        weights: Weights,
     ) -> Rows:
         """Drop rows that cannot be among the best k, by an 8-bit scan."""
         if len(rows) <= max(SCAN_COUNT_MIN, plan.k):
             return rows
         normalised = gathered(words, rows)
         slack = 0.0
-        if plan.vectors is not None:
-            for channel, scale, part in self._parts(generation, plan):
-                _, normalised[channel] = vector_scores(part, plan, rows, scale, exact=False)
-                step = SCAN_SLACK / (VECTOR_SPREADS_TOTAL * scale.spread)
-                slack += float(weights.channels[channel]) * step
+        for channel, scale, part in parts:
+            _, normalised[channel] = vector_scores(part, plan, rows, scale, exact=False)
+            step = SCAN_SLACK / (VECTOR_SPREADS_TOTAL * scale.spread)
+            slack += float(weights.channels[channel]) * step
         if len(rows) > REACH_COUNT_MIN:
             near = within_reach(normalised, weights, plan.k, slack, factor_floor(self.params))
             rows, normalised = rows[near], np.ascontiguousarray(normalised[:, near])
@@ -144,18 +150,15 @@ class Searcher:
         return rows[may_win(normalised, weights, factors, plan.k, slack)]
 
     def _evidence(
-        self, generation: Generation, plan: QueryPlan, rows: Rows, words: Words
+        self, generation: Generation, plan: QueryPlan, parts: Parts, rows: Rows, words: Words
     ) -> Evidence:
         """Gather the exact evidence of rows."""
         normalised = gathered(words, rows)
         raw = np.zeros((CHANNEL_COUNT, len(rows)), dtype=np.float32)
         for channel, (values, _) in words.items():
             raw[channel] = values[rows]
-        if plan.vectors is not None:
-            for channel, scale, part in self._parts(generation, plan):
-                raw[channel], normalised[channel] = vector_scores(
-                    part, plan, rows, scale, exact=True
-                )
+        for channel, scale, part in parts:
+            raw[channel], normalised[channel] = vector_scores(part, plan, rows, scale, exact=True)
         columns = generation.columns
         return Evidence(
             columns.labels[rows],
@@ -165,11 +168,10 @@ class Searcher:
             self._factors(columns, rows, plan.view.now_us),
         )
 
-    def _parts(
-        self, generation: Generation, plan: QueryPlan
-    ) -> list[tuple[Channel, Scale, VectorPart]]:
+    def _parts(self, generation: Generation, plan: QueryPlan) -> Parts:
         """Pair each vector channel with its scale, its rows and its part of the query."""
-        assert plan.vectors is not None
+        if plan.vectors is None:
+            return []
         dim = generation.blocks[0].vectors.shape[1]
         given = plan.vectors.shape[1] // dim
         found = []
@@ -244,6 +246,7 @@ class Searcher:
         self,
         generation: Generation,
         plan: QueryPlan,
+        parts: Parts,
         rows: Rows,
         words: Words,
     ) -> Rows:
@@ -256,7 +259,6 @@ class Searcher:
         # Widened by how few pass, so that about `wanted` of the found ones do.
         widened = wanted * max(1, len(graph)) // max(1, len(rows)) + wanted
         chosen = np.zeros(columns.count, dtype=np.bool_)
-        parts = self._parts(generation, plan)
         for vector in parts[0][2].queries:
             labels, _ = graph.search(vector, widened)
             near = [columns.row(int(label)) for label in labels]

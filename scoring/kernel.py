@@ -2,8 +2,8 @@
 
 A kernel is serial, releases the GIL, compiles once for the types it names and is cached on disk;
 where no cache can be written (a read-only image) it compiles in memory instead. It never uses
-fast-math, because NaN and infinity have meaning here, nor `parallel`, which can abort a process
-that calls from several threads.
+whole fast-math, because NaN and infinity have meaning here, nor `parallel`, which can abort a
+process that calls from several threads.
 
 Invariants: inputs are C-contiguous and read-only to the kernel, so read-only and writable arrays
 share one compiled variant; only arguments marked `out` may be written. A kernel calls only kernels
@@ -31,13 +31,15 @@ _TYPES: dict[str, Any] = {
 _ARGUMENT = re.compile(r"(?P<out>out )?(?P<type>[uif]\d+)(?:\[(?P<dims>[:,]+)\])?")
 
 
-def kernel(*arguments: str, returns: str = "") -> Callable[[F], F]:
+def kernel(*arguments: str, returns: str = "", reassociate: bool = False) -> Callable[[F], F]:
     """Compile a function for exactly these arguments.
 
     Args:
         arguments: one per parameter: a scalar type (`i64`), an input array (`f32[:,:]`) or an
             array the kernel writes into (`out f32[:]`).
         returns: a scalar type, or "" for nothing.
+        reassociate: let sums be added in the order that the processor does fastest, always the
+            same one on one machine; NaN and infinity keep their meaning.
 
     Returns:
         A decorator; the compiled function raises TypeError for any other dtype, layout or, for
@@ -48,6 +50,8 @@ def kernel(*arguments: str, returns: str = "") -> Callable[[F], F]:
 
     def compile_for(function: F) -> F:
         options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+        if reassociate:
+            options |= {"fastmath": {"reassoc", "contract"}}
         try:
             compiled = numba.njit(signature, cache=True, **options)(function)
         except RuntimeError as error:

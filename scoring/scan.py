@@ -40,7 +40,7 @@ def scan_into(codes, scales, rows, query, query_scale, similarity):  # type: ign
         similarity[i] = np.float32(total) * scales[rows[i]] * query_scale
 
 
-@kernel("f32[:,:]", "i64[:]", "f32[:]", "out f32[:]")
+@kernel("f32[:,:]", "i64[:]", "f32[:]", "out f32[:]", reassociate=True)
 def rescore_into(vectors, rows, query, similarity):  # type: ignore[no-untyped-def]
     """Exact dot products of chosen rows with the query.
 
@@ -50,26 +50,14 @@ def rescore_into(vectors, rows, query, similarity):  # type: ignore[no-untyped-d
         query: float32[dim].
         similarity: float32[m], written; NaN where a row or the query holds NaN.
 
-    Invariants: a row's result depends on that row and the query only, in fixed order of addition.
+    Invariants: a row's result depends on that row and the query only.
     """
-    dim = query.shape[0]
-    whole = dim - dim % 8
     for i in range(rows.shape[0]):
         row = vectors[rows[i]]
-        # Eight running sums: without fast-math one sum would be a chain of dependent additions.
-        a = b = c = d = e = f = g = h = np.float32(0.0)
-        for j in range(0, whole, 8):
-            a += row[j] * query[j]
-            b += row[j + 1] * query[j + 1]
-            c += row[j + 2] * query[j + 2]
-            d += row[j + 3] * query[j + 3]
-            e += row[j + 4] * query[j + 4]
-            f += row[j + 5] * query[j + 5]
-            g += row[j + 6] * query[j + 6]
-            h += row[j + 7] * query[j + 7]
-        for j in range(whole, dim):
-            a += row[j] * query[j]
-        similarity[i] = ((a + b) + (c + d)) + ((e + f) + (g + h))
+        total = np.float32(0.0)
+        for j in range(query.shape[0]):
+            total += row[j] * query[j]
+        similarity[i] = total
 
 
 def quantise(vectors: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:

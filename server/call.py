@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import uuid
 from dataclasses import dataclass
 
 import grpc
@@ -25,7 +24,7 @@ class Call:
     Attributes:
         tenant: from the credential.
         is_admin: whether the credential has the admin role.
-        request_id: of the log, not of idempotency.
+        request_id: of the log, not of idempotency; "" = the caller gave none.
         now_us: the clock of this call, microseconds since 1970.
         deadline_s: on the monotonic clock; inf without a deadline.
         clock: for durations.
@@ -76,7 +75,7 @@ def open_call(context: grpc.aio.ServicerContext, clock: Clock, *, test_clock: bo
     return Call(
         tenant=DEFAULT_TENANT,
         is_admin=True,
-        request_id=request_id or uuid.uuid4().hex,
+        request_id=request_id,
         now_us=now_us or clock.now_us(),
         deadline_s=math.inf if remaining is None else clock.monotonic_s() + remaining,
         clock=clock,

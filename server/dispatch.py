@@ -10,6 +10,7 @@ registered here is not served.
 from __future__ import annotations
 
 import asyncio
+import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -194,7 +195,8 @@ class Dispatcher:
 
         Log where it came from when it is a fault of the server.
         """
-        request_id = call.request_id if call else ""
+        # Made only when there is something to tell: a random id costs more than a small recall.
+        request_id = (call.request_id if call else "") or uuid.uuid4().hex
         failure = status.translate(error, request_id)
         self._count(method, failure.code.name, started_s)
         if failure.code in (grpc.StatusCode.INTERNAL, grpc.StatusCode.DATA_LOSS):

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from recalld.index import search
 from recalld.index.analyzer import Analyzer
 from recalld.index.columns import IndexRow
 from recalld.index.conditions import Filter, NumberIn, StringIn
@@ -167,8 +168,9 @@ def many(count: int, kind: int = params.FACT) -> list[IndexRow]:
 
 
 @pytest.mark.parametrize("k", [1, 5, 40])
-def test_pruning_large_partitions_changes_no_answer(k):
+def test_pruning_large_partitions_changes_no_answer(k, monkeypatch):
     """Above the scan limit the answer equals that of ranking everything."""
+    monkeypatch.setattr(search, "SCAN_COUNT_MIN", 512)
     index, vectors = partition(), unit_vectors(3000)
     index.add(many(3000), vectors)
     for n, query in enumerate(unit_vectors(6, 9)):

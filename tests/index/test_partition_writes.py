@@ -6,6 +6,7 @@ import threading
 import numpy as np
 import pytest
 
+from recalld.index import search
 from recalld.index.columns import IndexRow
 from recalld.index.conditions import Filter, NumberIn
 from recalld.index.errors import BadLabel, BadPlan, BadVector
@@ -100,8 +101,9 @@ def test_readers_see_whole_generations_while_a_writer_writes():
     assert len(index) == 1200 - 11 * 90
 
 
-def test_a_graph_answers_large_partitions_like_an_exact_scan():
+def test_a_graph_answers_large_partitions_like_an_exact_scan(monkeypatch):
     """With a graph attached, top hits equal the exact ones, also after writes and under filters."""
+    monkeypatch.setattr(search, "SCAN_COUNT_MIN", 512)
     index, exact = partition(exact_max=500), partition()
     table, vectors = many(1500), unit_vectors(1500)
     for one in (index, exact):
