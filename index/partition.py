@@ -24,7 +24,7 @@ from recalld.index.exact import VectorBlock
 from recalld.index.filter import View, exclude
 from recalld.index.plan import QueryPlan, Ranking
 from recalld.index.postings import Postings
-from recalld.index.search import Generation, Searcher
+from recalld.index.search import Generation, Reading, Searcher
 from recalld.index.shard import HnswShard
 from recalld.scoring.decay import decay_table
 from recalld.scoring.params import RankParams
@@ -75,11 +75,17 @@ class PartitionIndex:
         """Tell whether a label is live."""
         return self.generation.columns.row(label) >= 0
 
-    def search(self, plan: QueryPlan) -> Ranking:
+    def read(self, texts: Sequence[str], text_weights: Sequence[float]) -> Reading:
+        """Do the part of a search that needs no vector, while the vector is being made."""
+        generation = self.generation
+        return Reading(generation, self._searcher.read(generation, texts, text_weights))
+
+    def search(self, plan: QueryPlan, reading: Reading | None = None) -> Ranking:
         """Find what matters.
 
         Args:
             plan: the question.
+            reading: what `read` said of the plan's texts; the rows are those of that moment.
 
         Returns:
             At most k hits, by score descending, then newer, then larger label; as many as match
@@ -90,7 +96,8 @@ class PartitionIndex:
             BadVector: when a vector is unfit.
         """
         plan.check(self.dim, self._parts)
-        return self._searcher.search(self.generation, plan)
+        generation, words = (self.generation, None) if reading is None else reading
+        return self._searcher.search(generation, plan, words)
 
     def match(self, view: View, condition: Filter) -> list[int]:
         """Return the labels of all rows that pass, without ranking, in the order of entry.

@@ -8,7 +8,9 @@ never writes, never waits and never reads a database.
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,6 +82,13 @@ class Generation:
     graph: IndexBackend | None
 
 
+class Reading(NamedTuple):
+    """What the words of a request say of the rows of one moment."""
+
+    generation: Generation
+    words: Words
+
+
 @dataclass(frozen=True)
 class Searcher:
     """Everything a search needs besides the generation and the plan.
@@ -96,8 +105,10 @@ class Searcher:
     exact_max: int
     decays: NDArray[np.float64]
 
-    def search(self, generation: Generation, plan: QueryPlan) -> Ranking:
-        """Answer a checked plan."""
+    def search(
+        self, generation: Generation, plan: QueryPlan, words: Words | None = None
+    ) -> Ranking:
+        """Answer a checked plan; `words` may be what `read` said of its texts."""
         columns = generation.columns
         excluded = exclude(columns, plan.view, plan.filter)
         named = [row for row in map(columns.row, plan.exclude_labels) if row >= 0]
@@ -109,7 +120,8 @@ class Searcher:
         if plan.texts:
             asked |= {Channel.KEYWORD, Channel.IDENTIFIER, Channel.KEY}
         weights = make_weights(self.params, plan.fusion, frozenset(asked), plan.weights)
-        words = self._words(generation, plan)
+        if words is None:
+            words = self.read(generation, plan.texts, plan.text_weights)
         if generation.graph is not None and plan.vectors is not None and matched > self.exact_max:
             rows = self._graph_rows(generation, plan, parts, rows, words)
         if plan.fusion == Fusion.WEIGHTED and asked:
@@ -183,10 +195,12 @@ class Searcher:
                 found.append((channel, scale, VectorPart(generation.blocks[number], queries)))
         return found
 
-    def _words(self, generation: Generation, plan: QueryPlan) -> Words:
+    def read(
+        self, generation: Generation, texts: Sequence[str], text_weights: Sequence[float]
+    ) -> Words:
         """Return raw and normalised scores of all rows, per channel that reads the texts."""
         out: Words = {}
-        for text, weight in zip(plan.texts, plan.text_weights, strict=False):
+        for text, weight in zip(texts, text_weights, strict=False):
             tokens = self.analyzer.analyze(text)
             bm25, evidence = generation.postings.score(tokens.words)
             found: Words = {Channel.KEYWORD: (bm25, normalise_keyword(evidence))}

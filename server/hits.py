@@ -12,10 +12,10 @@ from recalld.index.plan import Ranking
 from recalld.scoring import explain
 from recalld.scoring.masks import Excluded
 from recalld.scoring.params import Channel
-from recalld.server import codec
 from recalld.server.ask import WIRE_CHANNELS
 from recalld.storage.record import MemoryRecord
 from recalld.v1 import recall_service_pb2 as pb
+from recalld.v1 import types_pb2
 
 Band = pb.ConfidenceBand
 Drop = pb.DropReason
@@ -120,11 +120,9 @@ def wire_parts(parts: explain.ScoreParts) -> pb.ScoreParts:
     )
 
 
-def wire_hit(hit: RankedHit, now_us: int, *, with_parts: bool) -> pb.Hit:
-    """A hit as it goes out."""
-    message = pb.Hit(
-        memory=codec.memory(hit.record, now_us), score=hit.score, band=hit.band, reasons=hit.reasons
-    )
+def wire_hit(hit: RankedHit, memory: types_pb2.Memory, *, with_parts: bool) -> pb.Hit:
+    """A hit as it goes out, around its encoded memory."""
+    message = pb.Hit(memory=memory, score=hit.score, band=hit.band, reasons=hit.reasons)
     if with_parts:
         message.parts.CopyFrom(wire_parts(explain.parts(hit.ranking, hit.place)))
     return message

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from recalld.index.batching import BatchingEmbedder
 from recalld.index.errors import EmbedQueueFull
+from recalld.index.search import Reading
 from recalld.server import access, validate
 from recalld.server.ask import Ask
 from recalld.server.call import Call
@@ -19,8 +21,16 @@ from recalld.storage.errors import MemoryNotFound
 from recalld.v1 import recall_service_pb2 as pb
 
 CONTEXT_TURN_COUNT = 2
+CONTEXT_WEIGHT = 0.5
+INLINE_ROW_COUNT_MAX = 2_000
+"""Partitions up to this size are searched on the event loop: a hop to a thread costs more."""
 EMBED_RESERVE_S = 0.005
 """Time kept back from the deadline for search and answer when the embedder is slow."""
+
+
+def text_weights(texts: Sequence[str]) -> tuple[float, ...]:
+    """Weight of each text: the request whole, the turns before it less."""
+    return (1.0, *[CONTEXT_WEIGHT] * (len(texts) - 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +41,7 @@ class Query:
     texts: tuple[str, ...]
     excluded: frozenset[int] = frozenset()
     degraded: tuple[str, ...] = ()
+    readings: tuple[Reading | None, ...] = ()
 
 
 async def make_query(
@@ -52,20 +63,27 @@ async def make_query(
     if which is None or not chosen:
         return Query(None, ())
     texts = (asked.text, *asked.turns[-CONTEXT_TURN_COUNT:])
+    readings: tuple[Reading | None, ...] = ()
     try:
         pending = embedder.submit(texts, is_query=True)
         if pending.done():
             return Query(pending.result(), texts)
+        # The words are looked up while the model is at work on another core.
+        weights = text_weights(texts)
+        readings = tuple(
+            part.index.read(texts, weights) if len(part.index) <= INLINE_ROW_COUNT_MAX else None
+            for part in chosen
+        )
         wait_s = call.remaining_s() - EMBED_RESERVE_S
         waiting = asyncio.wrap_future(pending)
         vectors = await asyncio.wait_for(
             waiting, None if wait_s == float("inf") else max(0.0, wait_s)
         )
     except TimeoutError:
-        return Query(None, texts, degraded=("embedder_deadline",))
+        return Query(None, texts, degraded=("embedder_deadline",), readings=readings)
     except EmbedQueueFull:
         return Query(None, texts, degraded=("embedder_overloaded",))
-    return Query(vectors, texts)
+    return Query(vectors, texts, readings=readings)
 
 
 def _like(memory_id: str, asked: Ask, chosen: list[Partition], call: Call) -> Query:

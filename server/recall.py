@@ -14,18 +14,20 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import count
+from itertools import count, zip_longest
 
 from google.protobuf.duration_pb2 import Duration
 
 from recalld.index.batching import BatchingEmbedder
 from recalld.index.conditions import Filter, NumberIn
 from recalld.index.plan import QueryPlan, Ranking
+from recalld.index.search import Reading
 from recalld.scoring.params import Fusion
 from recalld.server import ask, filters, hits
 from recalld.server.ask import Ask, Defaults
 from recalld.server.call import Call
 from recalld.server.config import RankingSection
+from recalld.server.encoded import EncodedMemories
 from recalld.server.errors import RevisionNotReached
 from recalld.server.hits import RankedHit, make_hits
 from recalld.server.language import detect_language
@@ -33,17 +35,17 @@ from recalld.server.limits import K_DEFAULT, RESPONSE_BYTES_MAX
 from recalld.server.metrics import Metrics
 from recalld.server.partition import Partition
 from recalld.server.partitions import Partitions
-from recalld.server.query import Query, make_query
+from recalld.server.query import (
+    CONTEXT_WEIGHT,
+    INLINE_ROW_COUNT_MAX,
+    Query,
+    make_query,
+    text_weights,
+)
 from recalld.server.writer import Writer
 from recalld.storage.record import MemoryRecord
 from recalld.v1 import recall_service_pb2 as pb
 
-INLINE_ROW_COUNT_MAX = 2_000
-"""Partitions up to this size are searched on the event loop.
-
-The search costs less than a hop to a thread.
-"""
-CONTEXT_WEIGHT = 0.5
 WORDS_ALONE_CUT = 0.02
 """The cut when there is no vector: what shares a word passes, what shares none does not."""
 
@@ -86,6 +88,7 @@ class Recall:
     ranking: RankingSection
     defaults: Defaults = field(init=False)
     names: Iterator[str] = field(default_factory=recall_names, init=False)
+    encoded: EncodedMemories = field(default_factory=EncodedMemories, init=False)
 
     def __post_init__(self) -> None:
         """Turn the configuration into the ranking's own terms."""
@@ -102,7 +105,8 @@ class Recall:
         response = found.response
         size = 0
         for hit in found.hits:
-            message = hits.wire_hit(hit, found.now_us, with_parts=request.explain)
+            memory = self.encoded.get(hit.record, found.now_us)
+            message = hits.wire_hit(hit, memory, with_parts=request.explain)
             size += message.ByteSize() + 8
             if size > RESPONSE_BYTES_MAX:
                 response.degraded.append("response_size")
@@ -147,14 +151,18 @@ class Recall:
         embedded_s = call.clock.monotonic_s()
         call.check_deadline()
         rankings = [
-            await self._search(part, self._plan(asked, condition, query))
-            for part, condition in zip(chosen, compiled, strict=False)
+            await self._search(part, self._plan(asked, condition, query), reading)
+            for part, condition, reading in zip_longest(
+                chosen, compiled[: len(chosen)], query.readings
+            )
         ]
         ranked = self._collect(asked, chosen, rankings, call)[: asked.k]
         everything = []
         if whole_max > 0 and chosen and len(chosen) == 1 and len(chosen[0].index) <= whole_max * 2:
             plan = self._plan(asked, compiled[0], query, k=whole_max + 1, min_score=0.0)
-            everything = self._collect(asked, chosen, [await self._search(chosen[0], plan)], call)
+            everything = self._collect(
+                asked, chosen, [await self._search(chosen[0], plan, None)], call
+            )
         response = self._response(asked, chosen, rankings, ranked, query, held)
         _spend(response.timings, call, started_s, embedded_s)
         return Found(response, ranked, everything, detect_language(asked.text), asked.view.now_us)
@@ -169,7 +177,6 @@ class Recall:
         min_score: float | None = None,
     ) -> QueryPlan:
         """One partition's search."""
-        extra = max(0, len(query.texts) - 1)
         vector_count = 0 if query.vectors is None else len(query.vectors)
         return QueryPlan(
             view=asked.view,
@@ -177,7 +184,7 @@ class Recall:
             vectors=query.vectors,
             vector_weights=(1.0, *[CONTEXT_WEIGHT] * (vector_count - 1)),
             texts=query.texts,
-            text_weights=(1.0, *[CONTEXT_WEIGHT] * extra),
+            text_weights=text_weights(query.texts),
             k=k or asked.k,
             fusion=asked.fusion,
             min_score=self._cut(asked, query) if min_score is None else min_score,
@@ -191,12 +198,12 @@ class Recall:
             return asked.min_score
         return WORDS_ALONE_CUT if query.degraded else self.defaults.min_score
 
-    async def _search(self, part: Partition, plan: QueryPlan) -> Ranking:
+    async def _search(self, part: Partition, plan: QueryPlan, reading: Reading | None) -> Ranking:
         """Search, on the loop when it is short, else on the pool."""
         if len(part.index) <= INLINE_ROW_COUNT_MAX:
-            return part.index.search(plan)
+            return part.index.search(plan, reading)
         return await asyncio.get_running_loop().run_in_executor(
-            self.pool, partial(part.index.search, plan)
+            self.pool, partial(part.index.search, plan, reading)
         )
 
     def _collect(
