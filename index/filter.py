@@ -60,6 +60,7 @@ class View:
         now_us: the clock.
         agent_id: the asking agent; PRIVATE rows of other agents stay hidden, "" sees none.
         admin: sees SYSTEM rows.
+        all_agents: sees what any agent keeps to itself, to export or erase a whole user.
         statuses: wanted states. A row whose expire_time or valid_to has passed counts as EXPIRED.
         as_of_us: valid time asked about, 0 = now. Rows that were current then count as ACTIVE.
         known_at_us: record time asked about, 0 = now.
@@ -68,6 +69,7 @@ class View:
     now_us: int
     agent_id: str = ""
     admin: bool = False
+    all_agents: bool = False
     statuses: frozenset[int] = field(default=frozenset({ACTIVE, CONFLICTED}))
     as_of_us: int = 0
     known_at_us: int = 0
@@ -92,6 +94,8 @@ def exclude(columns: Columns, view: View, condition: Filter) -> NDArray[np.uint8
     check_size(condition)
     excluded = np.empty(columns.count, dtype=np.uint8)
     agent = columns.dictionaries[AGENT].number(view.agent_id) if view.agent_id else -1
+    if view.all_agents:
+        agent = masks.ALL_AGENTS
     asked = np.array(
         [view.now_us, view.as_of_us, view.known_at_us, agent, view.admin], dtype=np.int64
     )

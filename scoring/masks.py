@@ -57,6 +57,7 @@ TIME_COUNT = 8
 # Entries of `view`.
 VIEW_COUNT = 5
 NOW, AS_OF, KNOWN_AT, AGENT, ADMIN = range(VIEW_COUNT)
+ALL_AGENTS = -2
 
 _NOT_YET_KNOWN = int(Excluded.NOT_YET_KNOWN)
 _NOT_VALID_THEN = int(Excluded.NOT_VALID_THEN)
@@ -88,7 +89,7 @@ def view_into(alive, small, times, agents, view, statuses, excluded):  # type: i
         times: int64[TIME_COUNT, capacity], microseconds, 0 = not set.
         agents: int32[capacity], ids of agent names.
         view: int64[VIEW_COUNT]: now; as_of and known_at (0 = not asked); id of the asking agent
-            (-1 = none, or unknown here); admin (0 or 1).
+            (-1 = none, or unknown here; ALL_AGENTS = every one); admin (0 or 1).
         statuses: uint8[STATUS_COUNT], 1 = wanted.
         excluded: uint8[n], written with numbers of `Excluded`; n <= capacity.
     """
@@ -100,9 +101,8 @@ def view_into(alive, small, times, agents, view, statuses, excluded):  # type: i
             excluded[i] = _REMOVED
             continue
         visibility = small[VISIBILITY, i]
-        if (visibility == PRIVATE and agents[i] != view[AGENT]) or (
-            visibility == SYSTEM and view[ADMIN] == 0
-        ):
+        hidden = visibility == PRIVATE and agents[i] != view[AGENT] and view[AGENT] != ALL_AGENTS
+        if hidden or (visibility == SYSTEM and view[ADMIN] == 0):
             excluded[i] = _VISIBILITY
             continue
         if known_at != 0 and times[CREATE_TIME, i] > known_at:

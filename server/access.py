@@ -30,3 +30,14 @@ def require(record: MemoryRecord, scope: Scope, call: Call) -> MemoryRecord:
     if not may_see(record, scope, call):
         raise MemoryNotFound("no such memory of this user")
     return record
+
+
+def may_manage(record: MemoryRecord, scope: Scope, call: Call) -> bool:
+    """Whether a record is within what is exported and erased.
+
+    An admin who names no agent acts for the user as a whole: what agents keep to themselves is the
+    user's too.
+    """
+    if call.is_admin and not scope.agent_id:
+        return (record.scope.tenant, record.scope.user_id) == (scope.tenant, scope.user_id)
+    return may_see(record, scope, call)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import signal
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -26,11 +25,11 @@ from recalld.index.batching import BatchingEmbedder
 from recalld.index.embedder import Embedder, default_model_dir
 from recalld.index.partition import PartitionIndex
 from recalld.scoring.params import RankParams, Scale
-from recalld.server import metrics, reload, services
+from recalld.server import listening, metrics, reload, services
 from recalld.server.clock import Clock, SystemClock
 from recalld.server.config import Config, EmbedderSection, environment
 from recalld.server.dispatch import Dispatcher, Gate
-from recalld.server.errors import AddressInUse
+from recalld.server.errors import AddressInUse, ConfigError
 from recalld.server.graphs import Graphs
 from recalld.server.limits import MESSAGE_BYTES_MAX
 from recalld.server.partitions import Partitions
@@ -111,14 +110,22 @@ class App:
         """Bring everything up; whatever was started is stopped again when a later step fails."""
         config = self.config
         data_dir = config.storage.data_dir
-        data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise ConfigError(f"storage.data_dir: {data_dir}: {error.strerror}") from error
         now_us = self.clock.now_us()
         stack.enter_context(
             DirectoryLock(data_dir, listen_address=config.server.listen, now_us=now_us)
         )
         measures = metrics.create()
         if config.server.metrics_listen:
-            measures.serve(config.server.metrics_listen)
+            try:
+                measures.serve(config.server.metrics_listen)
+            except OSError as error:
+                raise AddressInUse(
+                    f"server.metrics_listen: {config.server.metrics_listen}: {error.strerror}"
+                ) from error
         gate = Gate(config.server.in_flight_max)
         measures.in_flight.set_function(lambda: gate.in_flight)
         table = services.Table()
@@ -215,21 +222,9 @@ class App:
         if settings.reflection:
             names = (*services.SERVICE_NAMES, health.SERVICE_NAME, reflection.SERVICE_NAME)
             reflection.enable_server_reflection(names, server)
-        # A Unix socket is its user's alone, from the moment it exists.
-        mask = os.umask(0o177)
-        try:
-            port = server.add_insecure_port(settings.listen)
-        except RuntimeError as error:
-            raise AddressInUse(
-                f"{settings.listen}: the address is in use or cannot be bound"
-            ) from error
-        finally:
-            os.umask(mask)
+        address = listening.bind(server, settings.listen)
         await server.start()
         stack.push_async_callback(server.stop, None)
-        address = settings.listen
-        if not address.startswith("unix") and address.endswith(":0"):
-            address = f"{address.rpartition(':')[0]}:{port}"
         return server, servicer, address
 
     async def _set_health(self, servicer: health.aio.HealthServicer, state: int) -> None:

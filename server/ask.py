@@ -111,7 +111,7 @@ def decode(
         if request.HasField("min_score")
         else None,
         fusion=Fusion(fusion) if fusion else default.fusion,
-        weights=_weights(request, at),
+        weights=_weights(request, at, default.channels),
         explain=request.explain,
         degraded=degraded,
     )
@@ -119,10 +119,17 @@ def decode(
 
 @dataclass(frozen=True, slots=True)
 class Defaults:
-    """What the configuration says where a request does not."""
+    """What the configuration and the model say where a request does not.
+
+    Attributes:
+        min_score: the server's cut.
+        fusion: how channels become one.
+        channels: those that this server's model has.
+    """
 
     min_score: float
     fusion: Fusion
+    channels: frozenset[Channel]
 
 
 def _turns(request: pb.RecallRequest, at: str) -> tuple[str, ...]:
@@ -172,14 +179,16 @@ def _view(
     return view, tuple(degraded)
 
 
-def _weights(request: pb.RecallRequest, at: str) -> dict[Channel, float]:
+def _weights(
+    request: pb.RecallRequest, at: str, present: frozenset[Channel]
+) -> dict[Channel, float]:
     """Multipliers: 0 for channels that are not wanted, then the caller's own."""
     weights: dict[Channel, float] = {}
     wanted = {
         validate.enum(channel, pb.Channel, f"{at}channels") for channel in request.channels
     } - {0}
     if wanted:
-        known = {CHANNELS[channel] for channel in wanted if channel in CHANNELS}
+        known = {CHANNELS[channel] for channel in wanted if channel in CHANNELS} & present
         if not known:
             raise InvalidRequest(
                 f"{at}channels", "names only channels that this server does not have yet"
@@ -187,7 +196,7 @@ def _weights(request: pb.RecallRequest, at: str) -> dict[Channel, float]:
         weights = {channel: 0.0 for channel in Channel if channel not in known}
     for i, item in enumerate(request.weights):
         number = validate.enum(item.channel, pb.Channel, f"{at}weights[{i}].channel")
-        if number not in CHANNELS:
+        if CHANNELS.get(number) not in present:
             raise InvalidRequest(
                 f"{at}weights[{i}].channel", "is not a channel that this server has"
             )

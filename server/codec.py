@@ -149,10 +149,7 @@ def record(memory: types_pb2.Memory, where: Scope, call: Call, at: str) -> Memor
         or StatedBy.USER,
         source=source(memory.source, f"{at}.source"),
         visibility=_visibility(memory, where, f"{at}.visibility"),
-        language=validate.name(
-            memory.language, f"{at}.language", bytes_max=limits.LANGUAGE_BYTES_MAX
-        )
-        or detect_language(text),
+        language=validate.language(memory.language, f"{at}.language") or detect_language(text),
         event_time_us=event_us,
         valid_from_us=valid_from_us,
         valid_to_us=valid_to_us,

@@ -19,6 +19,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from recalld.server import listening
 from recalld.server.errors import ConfigError
 
 PORT_MAX = 65_535
@@ -51,6 +52,15 @@ class ServerSection(Section):
         10.0, description="seconds that calls in flight may take after SIGTERM"
     )
     test_clock: bool = Field(False, description="callers may set the clock (metadata recalld-now)")
+
+    @field_validator("listen")
+    @classmethod
+    def _listen(cls, value: str) -> str:
+        """An address that gRPC takes for what it says."""
+        problem = listening.problem_of(value)
+        if problem:
+            raise ValueError(f"{value!r} {problem}")
+        return value
 
     @field_validator("metrics_listen")
     @classmethod
@@ -205,10 +215,17 @@ def load(
         return Config(**layers)
     except ValidationError as error:
         problems = "; ".join(
-            f"{'.'.join(str(part) for part in item['loc']) or 'config'}: {item['msg']}"
+            f"{'.'.join(str(part) for part in item['loc']) or 'config'}: {_problem(item)}"
             for item in error.errors()
         )
         raise ConfigError(problems) from error
+
+
+def _problem(item: Mapping[str, Any]) -> str:
+    """What is wrong with one setting, in the user's words."""
+    if item["type"] == "extra_forbidden":
+        return "there is no such setting"
+    return str(item["msg"]).removeprefix("Value error, ")
 
 
 def environment() -> Mapping[str, str]:

@@ -67,10 +67,14 @@ def decode(message: types_pb2.Filter, field: str, label_of: LabelOf) -> Filter:
     )
 
 
-def view_all(scope: Scope, call: Call) -> View:
-    """What an asker may see, of any status."""
+def view_all(scope: Scope, call: Call, *, manage: bool = False) -> View:
+    """What an asker may see, of any status; or may export and erase (`access.may_manage`)."""
     return View(
-        now_us=call.now_us, agent_id=scope.agent_id, admin=call.is_admin, statuses=EVERY_STATUS
+        all_agents=manage and call.is_admin and not scope.agent_id,
+        now_us=call.now_us,
+        agent_id=scope.agent_id,
+        admin=call.is_admin,
+        statuses=EVERY_STATUS,
     )
 
 

@@ -102,12 +102,12 @@ class Forget:
             named = partition.matching(lambda r: r.content_hash == digest)
         elif which == "filter":
             compiled = filters.decode(request.filter, "filter", partition.label_of)
-            labels = partition.index.match(filters.view_all(scope, call), compiled)
+            labels = partition.index.match(filters.view_all(scope, call, manage=True), compiled)
             named = [partition.records[label] for label in labels if label in partition.records]
         else:
             named = list(partition.records.values())
         undo = request.mode == pb.ForgetMode.FORGET_MODE_UNDO
-        unique = {record.label: record for record in named if access.may_see(record, scope, call)}
+        unique = {r.label: r for r in named if access.may_manage(r, scope, call)}
         oldest_us = call.now_us - UNDO_WINDOW_US if undo else 0
         return [
             record

@@ -96,7 +96,8 @@ def _witnesses(normalised: list[float]) -> tuple[bool, tuple[str, ...]]:
         reasons.append("similar meaning")
     if relevance:
         reasons.append("matters to such requests")
-    return key or identifier or (vector and (keyword or relevance)), tuple(reasons)
+    agreed = key or identifier or (vector and (keyword or relevance))
+    return agreed, tuple(reasons) or ("weak similarity",)
 
 
 def wire_parts(parts: explain.ScoreParts) -> pb.ScoreParts:

@@ -114,19 +114,24 @@ class Reading:
         scope = codec.scope(request.scope, call.tenant)
         statuses = _statuses(request.statuses, frozenset(EXPORTED))
         partition = self.partitions.find(scope.tenant, scope.user_id)
-        for record in self._select(request.filter, statuses, scope, call):
+        for record in self._select(request.filter, statuses, scope, call, manage=True):
             response = pb.ExportMemoriesResponse(memory=codec.memory(record, call.now_us))
             if request.include_vectors and partition is not None:
-                response.vector.float32_le = (
-                    partition.index.vectors_of([record.label])[0].astype("<f4").tobytes()
-                )
+                vector = partition.index.vectors_of([record.label])[0, : partition.index.dim]
+                response.vector.float32_le = vector.astype("<f4").tobytes()
                 response.vector_fingerprint = self.fingerprint
             yield response
 
     def _select(
-        self, filter_message: types_pb2.Filter, statuses: frozenset[int], scope: Scope, call: Call
+        self,
+        filter_message: types_pb2.Filter,
+        statuses: frozenset[int],
+        scope: Scope,
+        call: Call,
+        *,
+        manage: bool = False,
     ) -> list[MemoryRecord]:
-        """Visible records of some statuses that pass a filter, in label order.
+        """Visible (or manageable) records of some statuses that pass a filter, in label order.
 
         Expired ones count as EXPIRED.
         """
@@ -135,7 +140,8 @@ class Reading:
         compiled = filters.decode(filter_message, "filter", label_of)
         if partition is None:
             return []
-        labels = partition.index.match(filters.view_all(scope, call), compiled)
+        labels = partition.index.match(filters.view_all(scope, call, manage=manage), compiled)
+        may = access.may_manage if manage else access.may_see
         # A row that is being published is in the index before it has a record.
         found = (partition.records.get(label) for label in labels)
         return [
@@ -143,7 +149,7 @@ class Reading:
             for record in found
             if record is not None
             and codec.shown_status(record, call.now_us) in statuses
-            and access.may_see(record, scope, call)
+            and may(record, scope, call)
         ]
 
 
@@ -175,7 +181,9 @@ def _statuses(given: Iterable[int], default: frozenset[int]) -> frozenset[int]:
     chosen = frozenset(
         validate.enum(s, types_pb2.MemoryStatus, f"statuses[{i}]") for i, s in enumerate(given)
     )
-    return chosen - {Status.UNSPECIFIED} or default
+    if Status.UNSPECIFIED in chosen:
+        raise InvalidRequest("statuses", "must not hold UNSPECIFIED")
+    return chosen or default
 
 
 def _newest_first(record: MemoryRecord) -> tuple[int, str]:

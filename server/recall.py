@@ -22,7 +22,7 @@ from recalld.index.batching import BatchingEmbedder
 from recalld.index.conditions import Filter, NumberIn
 from recalld.index.plan import QueryPlan, Ranking
 from recalld.index.search import Reading
-from recalld.scoring.params import Fusion
+from recalld.scoring.params import Channel, Fusion
 from recalld.server import ask, filters, hits
 from recalld.server.ask import Ask, Defaults
 from recalld.server.call import Call
@@ -93,7 +93,9 @@ class Recall:
     def __post_init__(self) -> None:
         """Turn the configuration into the ranking's own terms."""
         fusion = Fusion.RRF if self.ranking.fusion == "rrf" else Fusion.WEIGHTED
-        object.__setattr__(self, "defaults", Defaults(self.ranking.min_score, fusion))
+        absent = {Channel.RELEVANCE} if self.embedder.relevance is None else set()
+        channels = frozenset(set(Channel) - absent)
+        object.__setattr__(self, "defaults", Defaults(self.ranking.min_score, fusion, channels))
 
     async def __call__(self, request: pb.RecallRequest, call: Call) -> pb.RecallResponse:
         """Recall."""

@@ -16,9 +16,10 @@ from google.protobuf.struct_pb2 import Struct, Value
 from numpy.typing import NDArray
 
 from recalld.server.errors import InvalidRequest
-from recalld.server.limits import NAME_BYTES_MAX, STRUCT_DEPTH_MAX
+from recalld.server.limits import LANGUAGE_BYTES_MAX, NAME_BYTES_MAX, STRUCT_DEPTH_MAX
 from recalld.v1 import types_pb2
 
+LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 CONTROL_IN_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 INVISIBLE = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff"))
@@ -41,6 +42,14 @@ def name(text: str, field: str, *, required: bool = False, bytes_max: int = NAME
         raise InvalidRequest(field, f"has {size} bytes; the limit is {bytes_max}")
     if CONTROL.search(text):
         raise InvalidRequest(field, "must not hold control characters")
+    return text
+
+
+def language(text: str, field: str) -> str:
+    """A language tag (BCP 47, RFC 5646 section 2.1, by its outer form), or nothing."""
+    name(text, field, bytes_max=LANGUAGE_BYTES_MAX)
+    if text and not LANGUAGE_TAG.fullmatch(text):
+        raise InvalidRequest(field, "must be a language tag such as zh, en or zh-TW")
     return text
 
 

@@ -88,7 +88,8 @@ class BM25:
 
 def visible(row: Any, view: Any) -> str:
     """Return why a row is left out, or ""."""
-    if row.visibility == 2 and (not view.agent_id or row.agent_id != view.agent_id):
+    own = view.all_agents or (view.agent_id and row.agent_id == view.agent_id)
+    if row.visibility == 2 and not own:
         return "VISIBILITY"
     if row.visibility == 3 and not view.admin:
         return "VISIBILITY"

@@ -10,7 +10,7 @@ from recalld.server.errors import EtagMismatch, InvalidRequest, NotOffered
 from recalld.storage.errors import MemoryNotFound
 from recalld.v1 import memory_service_pb2 as pb
 from recalld.v1 import types_pb2
-from tests.server.core import DAY_US, NOW_US, Core, condition, memory, must
+from tests.server.core import DAY_US, NOW_US, Core, condition, memory, must, scope
 
 Status = types_pb2.MemoryStatus
 Mode = pb.ForgetMode
@@ -207,3 +207,15 @@ async def test_purge_is_not_offered(core: Core) -> None:
     with pytest.raises(NotOffered, match="PURGE"):
         await core.forget("u", all=True, mode=Mode.FORGET_MODE_PURGE)
     assert await core.listed("u", Status.MEMORY_STATUS_FORGOTTEN) == []
+
+
+async def test_a_whole_user_includes_what_agents_keep_to_themselves(core: Core) -> None:
+    """Named without an agent, exporting and erasing a user reach private memories of agents."""
+    diary = memory("a diary", visibility=types_pb2.Visibility.VISIBILITY_PRIVATE)
+    await core.remember("u", diary, agent="a1")
+    await core.remember("u", memory("shared"))
+    request = pb.ExportMemoriesRequest(scope=scope("u"))
+    stream = core.handlers["ExportMemories"](request, core.caller())
+    assert [item.memory.content async for item in stream] == ["a diary", "shared"]
+    assert (await core.forget("u", all=True)).count == 2
+    assert not (await core.recall("u", "diary", agent="a1")).hits

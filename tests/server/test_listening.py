@@ -1,0 +1,45 @@
+"""Addresses: what is refused before anything is bound."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import grpc
+import pytest
+
+from recalld.server import listening
+from recalld.server.errors import AddressInUse
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:0", "[::1]:7600", "localhost:65535", "unix:/x"])
+def test_addresses_that_can_be_tried(address: str) -> None:
+    """Host and port, bracketed IPv6 and a socket in a folder that exists are accepted."""
+    assert listening.problem_of(address) == ""
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("", "127.0.0.1", "127.0.0.1:", ":7600", "127.0.0.1:70000", "127.0.0.1:x", "::1:7600"),
+        *("unix:", "unix:/", "unix:/no/such/folder/s.sock", f"unix:/{'x' * 120}"),
+    ],
+)
+def test_addresses_that_grpc_would_misread(address: str) -> None:
+    """A missing or impossible port and an unusable socket path are refused with a reason."""
+    assert listening.problem_of(address)
+
+
+async def test_a_live_socket_is_not_taken(tmp_path: Path) -> None:
+    """A socket on which somebody listens is refused; one that a dead server left is used."""
+    path = tmp_path / "s.sock"
+    with socket.socket(socket.AF_UNIX) as holder:
+        holder.bind(str(path))
+        holder.listen()
+        with pytest.raises(AddressInUse, match="another server listens"):
+            listening.bind(grpc.aio.server(), f"unix:{path}")
+    server = grpc.aio.server()
+    assert listening.bind(server, f"unix:{path}") == f"unix:{path}"
+    await server.start()
+    assert path.stat().st_mode & 0o777 == 0o600
+    await server.stop(None)
