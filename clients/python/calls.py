@@ -9,8 +9,9 @@ that a repeat of the call is the same write; every call has a finite deadline.
 
 from __future__ import annotations
 
+import math
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -20,6 +21,7 @@ from google.protobuf.message import Message
 from recalld.client import decode, models, requests, values
 from recalld.client.inputs import NewMemory, Query
 from recalld.client.options import Timeouts
+from recalld.client.wiretypes import build, listed, shown
 from recalld.v1 import admin_service_pb2 as admin_pb2
 from recalld.v1 import memory_service_pb2 as memory_pb2
 from recalld.v1 import recall_service_pb2 as recall_pb2
@@ -99,6 +101,8 @@ class CallFactory:
             memories: Sequence[NewMemory] = [NewMemory(content=content, **options)]
         elif options:
             raise TypeError(f"remember: {sorted(options)[0]} belongs into each NewMemory")
+        elif isinstance(content, bytes) or not isinstance(content, Iterable):
+            raise TypeError(f"content: {shown(content)} is neither text nor a list of NewMemory")
         else:
             memories = content
         request = requests.remember(scope, memories)
@@ -119,8 +123,11 @@ class CallFactory:
         self, prefix: str, page_token: str, options: dict[str, Any]
     ) -> Call[tuple[Sequence[models.KeyEntry], str]]:
         """ListKeys; the reply is entries and the next page token."""
-        request = memory_pb2.ListKeysRequest(
-            scope=self._scope(options), prefix=prefix, page_token=page_token
+        request = build(
+            memory_pb2.ListKeysRequest,
+            scope=self._scope(options),
+            prefix=prefix,
+            page_token=page_token,
         )
         return self._call(
             "MemoryService/ListKeys",
@@ -143,7 +150,7 @@ class CallFactory:
         """Forget; a purge rewrites files, so it gets the deadline of admin calls."""
         scope, call = self._scope(options), _take(options, "timeout", "request_id")
         request = requests.forget(scope, **options)
-        if request.mode == values.encode(values.ForgetMode, "purge"):
+        if request.mode == values.encode(values.ForgetMode, "purge", "mode"):
             call.setdefault("timeout", self.timeouts.admin_s)
         return self._call("MemoryService/Forget", request, call, decode.forgotten)
 
@@ -170,7 +177,13 @@ class CallFactory:
     ) -> Call[tuple[models.RecallResult, ...]]:
         """BatchRecall."""
         scope = self._scope(options)
-        asked = [Query(text=query) if isinstance(query, str) else query for query in queries]
+        asked = [
+            Query(text=query) if isinstance(query, str) else query
+            for query in listed("queries", queries)
+        ]
+        strange = [query for query in asked if not isinstance(query, Query)]
+        if strange:
+            raise TypeError(f"queries: {shown(strange[0])} is neither text nor a Query")
         request = recall_pb2.BatchRecallRequest(
             requests=[requests.recall(scope, query) for query in asked]
         )
@@ -187,7 +200,8 @@ class CallFactory:
     def report_usage(self, recall_id: str, options: dict[str, Any]) -> Call[int]:
         """ReportUsage; the reply is the revision of the write."""
         scope, call = self._scope(options), _take(options, "timeout", "request_id")
-        request = recall_pb2.ReportUsageRequest(scope=scope, recall_id=recall_id, **options)
+        options.update({n: listed(n, options[n]) for n in ("used", "corrected") if n in options})
+        request = build(recall_pb2.ReportUsageRequest, scope=scope, recall_id=recall_id, **options)
         return self._call("RecallService/ReportUsage", request, call, decode.revision)
 
     def server_info(self, timeout: float | None) -> Call[models.ServerInfo]:
@@ -198,13 +212,13 @@ class CallFactory:
 
     def stats(self, user_id: str | None, timeout: float | None) -> Call[models.Stats]:
         """GetStats, of one user or of the whole tenant."""
-        scope = None if user_id is None else types_pb2.Scope(user_id=user_id)
+        scope = None if user_id is None else build(types_pb2.Scope, user_id=user_id)
         request = admin_pb2.GetStatsRequest(scope=scope)
         return self._call("AdminService/GetStats", request, {"timeout": timeout}, decode.stats)
 
     def _scope(self, options: dict[str, Any]) -> types_pb2.Scope:
         """The scope of a call, taken out of its options."""
-        return types_pb2.Scope(**{**self.scope, **_take(options, *SCOPE_FIELDS)})
+        return build(types_pb2.Scope, **{**self.scope, **_take(options, *SCOPE_FIELDS)})
 
     def _call(
         self,
@@ -218,10 +232,13 @@ class CallFactory:
         if unknown:
             raise TypeError(f"{name}: unexpected keyword argument {unknown[0]!r}")
         if method.is_write:
-            request.request_id = options.get("request_id") or request.request_id or uuid.uuid4().hex
+            given = build(type(request), request_id=options.get("request_id"))
+            request.request_id = given.request_id or request.request_id or uuid.uuid4().hex
         timeout_s = options.get("timeout")
         if timeout_s is None:
             timeout_s = self._timeout_s(name, method)
+        if not isinstance(timeout_s, (int, float)) or not 0 < timeout_s < math.inf:
+            raise ValueError(f"timeout: {shown(timeout_s)} is no positive number of seconds")
         return Call(method, request, timeout_s, decode_reply)
 
     def _timeout_s(self, name: str, method: Method) -> float:

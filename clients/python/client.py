@@ -148,8 +148,9 @@ class Client:
         """Forgets by exactly one of `ids`, `key`, `filter`, `content`, `all_memories`.
 
         Args:
-            **which: The selector; `mode` "soft" (default, can be undone for 30 days), "purge" or
-                "undo"; `dry_run` to count only; `etag` with a single id.
+            **which: The selector; `mode` "soft" (default, can be undone for 30 days), "undo" or
+                "purge" (in the contract, not offered yet by servers of this version);
+                `dry_run` to count only; `etag` with a single id.
         """
         return self._run(self._calls.forget(dict(which)))
 

@@ -47,14 +47,16 @@ def connection(target: str, options: ConnectOptions) -> Connection:
 
     Raises:
         TypeError: If an option is unknown.
-        ValueError: If the token would travel in plaintext to another host, or the TLS files do
-            not fit together.
+        ValueError: If the target is no `host:port` or `unix:/path`, the token would travel in
+            plaintext to another host, or the TLS files do not fit together.
         OSError: If a TLS file cannot be read.
     """
     given: dict[str, Any] = dict(options)
     unknown = sorted(set(given) - set(ConnectOptions.__annotations__))
     if unknown:
         raise TypeError(f"unexpected keyword argument {unknown[0]!r}")
+    if not isinstance(target, str) or not all(target.partition(":")):
+        raise ValueError(f"target: {target!r} is neither host:port nor unix:/path")
     token, tls = given.get("token"), bool(given.get("tls"))
     if token and not tls and not given.get("allow_insecure_token") and not is_local(target):
         raise ValueError(

@@ -53,8 +53,9 @@ class RecalldError(Exception):
         self.request_id = request_id
 
     def __str__(self) -> str:
-        """Message, then reason or code and the field in brackets."""
-        where = f", field {self.field}" if self.field else ""
+        """Message, then reason or code in brackets, and the field where the message has it not."""
+        is_named = self.message.startswith(f"{self.field}:")
+        where = f", field {self.field}" if self.field and not is_named else ""
         return f"{self.message} ({self.reason or self.code}{where})"
 
 

@@ -192,7 +192,7 @@ def _value(value: object) -> struct_pb2.Value:
 
 
 def _strings(field: str, texts: tuple[str, ...]) -> Expression:
-    return _Leaf(types_pb2.Condition(**{field: types_pb2.StringSet(values=texts)}))
+    return _Leaf(wiretypes.build(types_pb2.Condition, **{field: {"values": texts}}))
 
 
 def _times(field: str, after: datetime | None, before: datetime | None) -> Expression:
@@ -209,19 +209,19 @@ class F:
     @staticmethod
     def kind(*kinds: values.Kind | str) -> Expression:
         """Any of these kinds."""
-        numbers = [values.encode(values.Kind, kind) for kind in kinds]
+        numbers = [values.encode(values.Kind, kind, "kind") for kind in kinds]
         return _Leaf(types_pb2.Condition(kind=types_pb2.KindSet(values=numbers)))
 
     @staticmethod
     def stated_by(*speakers: values.StatedBy | str) -> Expression:
         """Said by any of these."""
-        numbers = [values.encode(values.StatedBy, speaker) for speaker in speakers]
+        numbers = [values.encode(values.StatedBy, speaker, "stated_by") for speaker in speakers]
         return _Leaf(types_pb2.Condition(stated_by=types_pb2.StatedBySet(values=numbers)))
 
     @staticmethod
     def importance(*levels: values.Importance | str) -> Expression:
         """Any of these levels."""
-        numbers = [values.encode(values.Importance, level) for level in levels]
+        numbers = [values.encode(values.Importance, level, "importance") for level in levels]
         return _Leaf(types_pb2.Condition(importance=types_pb2.ImportanceSet(values=numbers)))
 
     @staticmethod
@@ -232,12 +232,12 @@ class F:
     @staticmethod
     def key_prefix(prefix: str) -> Expression:
         """Keys under this prefix."""
-        return _Leaf(types_pb2.Condition(key_prefix=prefix))
+        return _Leaf(wiretypes.build(types_pb2.Condition, key_prefix=prefix))
 
     @staticmethod
     def namespace(prefix: str) -> Expression:
         """This namespace or one below it."""
-        return _Leaf(types_pb2.Condition(namespace_prefix=prefix))
+        return _Leaf(wiretypes.build(types_pb2.Condition, namespace_prefix=prefix))
 
     @staticmethod
     def agent(*agent_ids: str) -> Expression:
@@ -272,7 +272,7 @@ class F:
     @staticmethod
     def min_confidence(lowest: float) -> Expression:
         """At least this confidence, 0 to 1."""
-        return _Leaf(types_pb2.Condition(min_confidence=lowest))
+        return _Leaf(wiretypes.build(types_pb2.Condition, min_confidence=lowest))
 
     @staticmethod
     def event_time(after: datetime | None = None, before: datetime | None = None) -> Expression:

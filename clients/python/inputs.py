@@ -1,7 +1,8 @@
 """What the caller gives: frozen dataclasses of a memory to store and a recall to run.
 
 An attribute left at its default is not sent, so the server's default holds. Nothing here talks to
-a server or checks limits: the server does, and names the field. Times are timezone-aware
+a server or checks: requests.py refuses wrong types, the server what is over its limits; both name
+the field. Times are timezone-aware
 `datetime`.
 """
 

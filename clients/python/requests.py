@@ -8,23 +8,24 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 from recalld.client import values, wiretypes
 from recalld.client.filters import Expression, compile_filter
 from recalld.client.inputs import NewMemory, Query, Source, Turn
+from recalld.client.wiretypes import build, listed, shown
 from recalld.v1 import memory_service_pb2 as memory_pb2
 from recalld.v1 import recall_service_pb2 as recall_pb2
 from recalld.v1 import types_pb2
-
-ElementT = TypeVar("ElementT")
 
 FORGET_SELECTORS = ("ids", "key", "filter", "content", "all_memories")
 VECTOR_FIELDS = ("vector", "vector_fingerprint")
 
 
 def _source(source: Source) -> types_pb2.Source:
-    return types_pb2.Source(**dataclasses.asdict(source))
+    if not isinstance(source, Source):
+        raise TypeError(f"source: {shown(source)} is no Source")
+    return build(types_pb2.Source, **dataclasses.asdict(source))
 
 
 _ENUM_FIELDS = {
@@ -49,7 +50,7 @@ def memory_message(fields: Mapping[str, Any]) -> types_pb2.Memory:
         if given is None:
             continue
         if name in _ENUM_FIELDS:
-            message[name] = values.encode(_ENUM_FIELDS[name], given)
+            message[name] = values.encode(_ENUM_FIELDS[name], given, name)
         elif name in _TIME_FIELDS:
             message[name] = wiretypes.timestamp(name, given)
         elif name in _STRUCT_FIELDS:
@@ -57,30 +58,26 @@ def memory_message(fields: Mapping[str, Any]) -> types_pb2.Memory:
         elif name == "source":
             message[name] = _source(given)
         elif name == "relevant_when":
-            message[name] = _listed(name, given)
+            message[name] = listed(name, given)
         else:
             message[name] = given
-    return types_pb2.Memory(**message)
-
-
-def _listed(name: str, given: Sequence[ElementT]) -> Sequence[ElementT]:
-    """Refuses a lone string, which would count as a sequence of letters."""
-    if isinstance(given, str):
-        raise ValueError(f"{name}: give a list, not {given!r}")
-    return given
+    return build(types_pb2.Memory, **message)
 
 
 def remember(scope: types_pb2.Scope, memories: Sequence[NewMemory]) -> memory_pb2.RememberRequest:
     """Request of Remember."""
     inputs = []
-    for memory in memories:
+    for number, memory in enumerate(memories):
+        if not isinstance(memory, NewMemory):
+            raise TypeError(f"content[{number}]: {shown(memory)} is no NewMemory")
         fields = {
             field.name: getattr(memory, field.name)
             for field in dataclasses.fields(memory)
             if field.name not in VECTOR_FIELDS
         }
         inputs.append(
-            memory_pb2.MemoryInput(
+            build(
+                memory_pb2.MemoryInput,
                 memory=memory_message(fields),
                 vector=wiretypes.vector(memory.vector),
                 vector_fingerprint=memory.vector_fingerprint,
@@ -93,7 +90,7 @@ def get(scope: types_pb2.Scope, id: str | None, key: str | None) -> memory_pb2.G
     """Request of GetMemory, by exactly one of id and key."""
     if (id is None) == (key is None):
         raise ValueError("get: give either id or key")
-    return memory_pb2.GetMemoryRequest(scope=scope, id=id, key=key)
+    return build(memory_pb2.GetMemoryRequest, scope=scope, id=id, key=key)
 
 
 def list_memories(
@@ -105,10 +102,13 @@ def list_memories(
     page_token: str = "",
 ) -> memory_pb2.ListMemoriesRequest:
     """Request of ListMemories."""
-    return memory_pb2.ListMemoriesRequest(
+    return build(
+        memory_pb2.ListMemoriesRequest,
         scope=scope,
         filter=optional_filter(filter),
-        statuses=[values.encode(values.Status, status) for status in statuses],
+        statuses=[
+            values.encode(values.Status, s, "statuses") for s in listed("statuses", statuses)
+        ],
         page_size=page_size,
         page_token=page_token,
     )
@@ -124,9 +124,8 @@ def update(
     if not fields:
         raise ValueError("update: no field to change")
     memory = memory_message(fields)
-    memory.id = id
-    memory.scope.CopyFrom(scope)
-    request = memory_pb2.UpdateMemoryRequest(memory=memory, etag=etag)
+    memory.MergeFrom(build(types_pb2.Memory, id=id, scope=scope))
+    request = build(memory_pb2.UpdateMemoryRequest, memory=memory, etag=etag)
     request.update_mask.paths.extend(sorted(fields))
     return request
 
@@ -148,14 +147,15 @@ def forget(
         raise ValueError(f"forget: give exactly one of {', '.join(FORGET_SELECTORS)}")
     name, given = chosen.popitem()
     encoders: dict[str, tuple[str, Callable[[Any], Any]]] = {
-        "ids": ("ids", lambda ids: memory_pb2.IdSet(ids=_listed("ids", ids))),
+        "ids": ("ids", lambda ids: build(memory_pb2.IdSet, ids=listed("ids", ids))),
         "filter": ("filter", compile_filter),
         "all_memories": ("all", bool),
     }
-    wire_name, encode = encoders.get(name, (name, str))
-    return memory_pb2.ForgetRequest(
+    wire_name, encode = encoders.get(name, (name, lambda text: text))
+    return build(
+        memory_pb2.ForgetRequest,
         scope=scope,
-        mode=values.encode(values.ForgetMode, mode or values.ForgetMode.UNSPECIFIED),
+        mode=values.encode(values.ForgetMode, mode or values.ForgetMode.UNSPECIFIED, "mode"),
         dry_run=dry_run,
         etag=etag,
         **{wire_name: encode(given)},
@@ -167,38 +167,52 @@ def recall(scope: types_pb2.Scope, query: Query) -> recall_pb2.RecallRequest:
     asked = [name for name in ("text", "vector", "memory_id") if getattr(query, name) is not None]
     if len(asked) > 1:
         raise ValueError(f"recall: give only one of {' and '.join(asked)}")
-    return recall_pb2.RecallRequest(
+    return build(
+        recall_pb2.RecallRequest,
         scope=scope,
         text=query.text,
         vector=wiretypes.vector(query.vector),
         memory_id=query.memory_id,
-        context=[_turn(turn) for turn in _listed("context", query.context)],
+        context=[_turn(turn) for turn in listed("context", query.context)],
         k=query.k,
         filter=optional_filter(query.filter),
-        kinds=[values.encode(values.Kind, kind) for kind in _listed("kinds", query.kinds)],
+        kinds=[values.encode(values.Kind, kind, "kinds") for kind in listed("kinds", query.kinds)],
         as_of=wiretypes.timestamp("as_of", query.as_of),
         known_at=wiretypes.timestamp("known_at", query.known_at),
         include_superseded=query.include_superseded,
         min_score=query.min_score,
         min_revision=query.min_revision,
-        shared_user_ids=_listed("shared_user_ids", query.shared_user_ids),
-        channels=[values.encode(values.Channel, name) for name in query.channels],
-        weights=[
-            recall_pb2.ChannelWeight(
-                channel=values.encode(values.Channel, name),
-                weight=weight,
-            )
-            for name, weight in query.weights.items()
+        shared_user_ids=listed("shared_user_ids", query.shared_user_ids),
+        channels=[
+            values.encode(values.Channel, name, "channels")
+            for name in listed("channels", query.channels)
         ],
-        fusion=values.encode(values.Fusion, query.fusion or values.Fusion.UNSPECIFIED),
+        weights=_weights(query.weights),
+        fusion=values.encode(values.Fusion, query.fusion or values.Fusion.UNSPECIFIED, "fusion"),
         explain=query.explain,
         now=wiretypes.timestamp("now", query.now),
     )
 
 
+def _weights(given: Mapping[values.Channel | str, float]) -> list[recall_pb2.ChannelWeight]:
+    if not isinstance(given, Mapping):
+        raise TypeError(f"weights: {shown(given)} is no mapping")
+    return [
+        build(
+            recall_pb2.ChannelWeight,
+            channel=values.encode(values.Channel, name, "weights"),
+            weight=weight,
+        )
+        for name, weight in given.items()
+    ]
+
+
 def _turn(turn: Turn | str) -> types_pb2.Turn:
     given = Turn(turn) if isinstance(turn, str) else turn
-    return types_pb2.Turn(
+    if not isinstance(given, Turn):
+        raise TypeError(f"context: {shown(given)} is neither text nor a Turn")
+    return build(
+        types_pb2.Turn,
         role=given.role,
         text=given.text,
         time=wiretypes.timestamp("context.time", given.time),
@@ -217,11 +231,12 @@ def build_context(
 ) -> recall_pb2.BuildContextRequest:
     """Request of BuildContext."""
     wanted = format or values.ContextFormat.UNSPECIFIED
-    return recall_pb2.BuildContextRequest(
+    return build(
+        recall_pb2.BuildContextRequest,
         recall=recall(scope, query),
         token_budget=token_budget,
         tokenizer=tokenizer,
-        format=values.encode(values.ContextFormat, wanted),
+        format=values.encode(values.ContextFormat, wanted, "format"),
         language=language,
     )
 

@@ -202,8 +202,13 @@ WIRE_ENUMS = {
 }
 
 
-def encode(enum: type[StrEnum], value: str) -> int:
+def encode(enum: type[StrEnum], value: str, name: str) -> int:
     """The wire number of a member or its text, in any letter case.
+
+    Args:
+        enum: Which.
+        value: Member or text.
+        name: The argument that the message of an error names.
 
     Raises:
         ValueError: If the text is none of the enum's; the message lists what is.
@@ -213,7 +218,7 @@ def encode(enum: type[StrEnum], value: str) -> int:
         member = enum(str(value).lower())
     except ValueError:
         allowed = ", ".join(m.value for m in enum if m.name != "UNSPECIFIED")
-        raise ValueError(f"{enum.__name__}: {value!r} is none of {allowed}") from None
+        raise ValueError(f"{name}: {value!r} is none of {allowed}") from None
     return wrapper.Value(prefix + member.name)
 
 

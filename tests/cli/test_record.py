@@ -94,7 +94,7 @@ def test_all_fields_are_read() -> None:
         ('{"content": "  "}', "content: missing or blank"),
         ('{"content": 3}', "content: not a string"),
         ('{"content": "x", "knd": "fact"}', "unknown field 'knd'"),
-        ('{"content": "x", "kind": "feeling"}', "Kind: 'feeling' is none of"),
+        ('{"content": "x", "kind": "feeling"}', "kind: 'feeling' is none of"),
         ('{"content": "x", "value": [1]}', "value: not an object"),
         ('{"content": "x", "value": {"a": NaN}}', "value: JSON has no form for nan"),
         ('{"content": "x", "confidence": "high"}', "confidence: not a number"),

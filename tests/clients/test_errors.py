@@ -79,3 +79,10 @@ def test_broken_details_keep_code_and_message(fault_server: FaultServer) -> None
         pytest.raises(errors.NotFound, match="gone"),
     ):
         client.recall("x")
+
+
+def test_the_field_is_said_once() -> None:
+    """A message that starts with the field is not followed by the field again."""
+    error = errors.InvalidField("k: is 500; the limits are 1 to 200", field="k", reason="R")
+    assert str(error) == "k: is 500; the limits are 1 to 200 (R)"
+    assert str(errors.InvalidField("key: is blank", field="k", reason="R")).endswith("(R, field k)")

@@ -21,19 +21,19 @@ def test_members_are_those_of_the_wire(enum: type[StrEnum]) -> None:
 def test_numbers_round_trip(enum: type[StrEnum]) -> None:
     """Decoding the number of a member gives the member."""
     for member in enum:
-        assert values.decode(enum, values.encode(enum, member)) is member
+        assert values.decode(enum, values.encode(enum, member, "name")) is member
 
 
 def test_text_of_any_case_is_accepted() -> None:
     """A kind may be given as text in upper or lower case."""
-    assert values.encode(values.Kind, "Preference") == 2
-    assert values.encode(values.Kind, "fact") == 1
+    assert values.encode(values.Kind, "Preference", "name") == 2
+    assert values.encode(values.Kind, "fact", "name") == 1
 
 
 def test_wrong_text_names_what_is_allowed() -> None:
     """A misspelt value raises ValueError that lists the right ones."""
-    with pytest.raises(ValueError, match=r"Importance: 'huge' is none of low, medium, high"):
-        values.encode(values.Importance, "huge")
+    with pytest.raises(ValueError, match=r"name: 'huge' is none of low, medium, high"):
+        values.encode(values.Importance, "huge", "name")
 
 
 def test_number_of_a_newer_server_is_unspecified() -> None:
