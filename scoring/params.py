@@ -133,6 +133,8 @@ class RankParams:
         background: log-odds of a memory that is as near as any unrelated one and shares no word.
         decay: one per kind, index = kind.
         relevance: scale of the relevance vectors; None where the model makes none.
+        beside_relevance: weights and background of searches that ask for relevance too. They are
+            lower: more witnesses speak, and a base near 1 could not be told from another.
 
     Raises:
         BadScoringInput: when a value is outside its range.
@@ -140,23 +142,31 @@ class RankParams:
 
     mean: float
     spread: float
-    weights: tuple[float, ...] = (15.0, 10.0, 6.0, 4.0, 10.0)
+    weights: tuple[float, ...] = (15.0, 10.0, 6.0, 4.0, 0.0)
     background: float = -4.0
     decay: tuple[Decay, ...] = field(default_factory=_unset_as_fact)
     relevance: Scale | None = None
+    beside_relevance: tuple[tuple[float, ...], float] = ((8.0, 10.0, 6.0, 4.0, 8.0), -6.0)
 
     def __post_init__(self) -> None:
         """Refuse numbers that would break the bounds promised above."""
         Scale(self.mean, self.spread)
-        if len(self.weights) != CHANNEL_COUNT or not all(0 <= w <= 100 for w in self.weights):
-            raise BadScoringInput(f"weights {self.weights} are not {CHANNEL_COUNT} in [0, 100]")
-        if not math.isfinite(self.background):
-            raise BadScoringInput(f"background {self.background} is not finite")
+        for weights, background in ((self.weights, self.background), self.beside_relevance):
+            if len(weights) != CHANNEL_COUNT or not all(0 <= w <= 100 for w in weights):
+                raise BadScoringInput(f"weights {weights} are not {CHANNEL_COUNT} in [0, 100]")
+            if not math.isfinite(background):
+                raise BadScoringInput(f"background {background} is not finite")
         if len(self.decay) != KIND_COUNT:
             raise BadScoringInput(f"{len(self.decay)} decays, one per kind is {KIND_COUNT}")
         for kind, decay in enumerate(self.decay):
             if not (decay.half_life_s > 0 and FLOOR_MIN <= decay.floor <= 1):
                 raise BadScoringInput(f"decay of kind {kind} is outside its limits: {decay}")
+
+    def mix(self, asked: frozenset[Channel]) -> tuple[tuple[float, ...], float]:
+        """Return weights and background of a search that asks for these channels."""
+        if Channel.RELEVANCE in asked:
+            return self.beside_relevance
+        return self.weights, self.background
 
     def scales(self) -> tuple[Scale, ...]:
         """Return the scale of each vector channel that the model serves, in their order."""

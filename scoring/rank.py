@@ -115,14 +115,15 @@ def make_weights(
     channels = np.zeros(CHANNEL_COUNT, dtype=np.float32)
     if not asked:
         return Weights(Fusion.WEIGHTED, channels, math.inf)
+    weights, background = params.mix(asked)
     for channel in asked:
-        own = params.weights[channel] if fusion == Fusion.WEIGHTED else 1.0
+        own = weights[channel] if fusion == Fusion.WEIGHTED else 1.0
         channels[channel] = own * multipliers.get(channel, 1.0)
     if fusion == Fusion.RRF:
         total = channels.sum()
         return Weights(fusion, channels / total if total > 0 else channels, 0.0)
     vectors = sum(float(channels[channel]) for channel in VECTOR_CHANNELS)
-    bias = params.background - BACKGROUND_VECTOR * vectors
+    bias = background - BACKGROUND_VECTOR * vectors
     return Weights(fusion, channels, bias)
 
 

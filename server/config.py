@@ -109,7 +109,7 @@ class RankingSection(Section):
     exact_rows_max: Annotated[int, Field(ge=0, le=10_000_000)] = Field(
         50_000, description="partitions up to this size are scanned exactly"
     )
-    min_score: Annotated[float, Field(ge=0, le=1)] = Field(0.05, description="default cut")
+    min_score: Annotated[float, Field(ge=0, le=1)] = Field(0.02, description="default cut")
 
 
 class LogSection(Section):

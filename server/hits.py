@@ -27,6 +27,8 @@ VECTOR_AGREES = 0.5
 Two spreads above the background.
 """
 RELEVANCE_AGREES = 0.5
+RELEVANCE_ALONE = 0.7
+"""Relevance and similarity come from one encoder: together they are one witness, if a strong one."""
 KEYWORD_AGREES = 0.15
 
 DROP_REASONS: dict[int, int] = {
@@ -96,7 +98,8 @@ def _witnesses(normalised: list[float]) -> tuple[bool, tuple[str, ...]]:
         reasons.append("similar meaning")
     if relevance:
         reasons.append("matters to such requests")
-    agreed = key or identifier or (vector and (keyword or relevance))
+    strong = vector and normalised[Channel.RELEVANCE] >= RELEVANCE_ALONE
+    agreed = key or identifier or strong or (keyword and (vector or relevance))
     return agreed, tuple(reasons) or ("weak similarity",)
 
 

@@ -17,6 +17,7 @@ from recalld.server.ask import Ask
 from recalld.server.call import Call
 from recalld.server.indexing import embedded_text
 from recalld.server.partition import Partition
+from recalld.server.tokens import CJK
 from recalld.storage.errors import MemoryNotFound
 from recalld.v1 import recall_service_pb2 as pb
 
@@ -24,6 +25,9 @@ CONTEXT_TURN_COUNT = 2
 CONTEXT_WEIGHT = 0.5
 INLINE_ROW_COUNT_MAX = 2_000
 """Partitions up to this size are searched on the event loop: a hop to a thread costs more."""
+REQUEST_TOKENS_MAX = 96
+"""Relevance is trained on requests up to this long; of dialogues and documents it knows nothing."""
+TOKENS_PER_CJK, TOKENS_PER_OTHER = 0.65, 0.23
 EMBED_RESERVE_S = 0.005
 """Time kept back from the deadline for search and answer when the embedder is slow."""
 
@@ -67,7 +71,7 @@ async def make_query(
     try:
         pending = embedder.submit(texts, is_query=True)
         if pending.done():
-            return Query(pending.result(), texts)
+            return Query(_fit(pending.result(), asked.text, embedder.dim), texts)
         # The words are looked up while the model is at work on another core.
         weights = text_weights(texts)
         readings = tuple(
@@ -83,7 +87,18 @@ async def make_query(
         return Query(None, texts, degraded=("embedder_deadline",), readings=readings)
     except EmbedQueueFull:
         return Query(None, texts, degraded=("embedder_overloaded",))
-    return Query(vectors, texts, readings=readings)
+    return Query(_fit(vectors, asked.text, embedder.dim), texts, readings=readings)
+
+
+def _fit(vectors: NDArray[np.float32], text: str, dim: int) -> NDArray[np.float32]:
+    """Vectors without their relevance where the request is longer than what it was trained on."""
+    return vectors[:, :dim] if request_size(text) > REQUEST_TOKENS_MAX else vectors
+
+
+def request_size(text: str) -> float:
+    """Tokens of a request, roughly: by the default model, measured on both languages."""
+    wide = len(CJK.findall(text))
+    return wide * TOKENS_PER_CJK + (len(text) - wide) * TOKENS_PER_OTHER
 
 
 def _like(memory_id: str, asked: Ask, chosen: list[Partition], call: Call) -> Query:

@@ -95,7 +95,7 @@ def test_the_background_keeps_its_base_whatever_the_vector_weighs():
         weights = make_weights(PARAMS, Fusion.WEIGHTED, ALL, {Channel.VECTOR: multiplier})
         vectors = weights.channels[Channel.VECTOR] + weights.channels[Channel.RELEVANCE]
         logit = weights.bias + 0.3 * float(vectors)
-        assert math.isclose(logit, PARAMS.background, abs_tol=1e-5)
+        assert math.isclose(logit, PARAMS.beside_relevance[1], abs_tol=1e-5)
 
 
 def test_rrf_weights_sum_to_one():
