@@ -1,14 +1,13 @@
-"""Storing a JSONL file in batches.
+"""Storing the good lines of a checked file in batches.
 
-1. `scan` reads the whole file once: its hash, and every line checked, so that a bad line is known
-   before anything is written.
-2. `store` reads it again and sends batches of lines of one scope, each all or nothing.
+Each batch holds lines of one scope and is stored all or nothing. A line that the server refuses
+all the same is named by its number like one that cannot be read; with `skip_bad` the rest of its
+batch is sent again without it.
 
-A line that the server refuses is named by its number like one that cannot be read; with
-`skip_bad` the rest of its batch is sent again without it.
-
-Invariant: with `resume`, the id of a write depends only on the file's bytes, the lines in the
-batch and the scope, so a second run repeats no write.
+Invariants: with `resume`, the id of a write depends only on the file's bytes, the lines in the
+batch and the scope they are stored under, so a second run repeats no write and another user's
+import is another write; the tally is right whenever `store` ends, also by an exception, but for
+the one batch in flight.
 """
 
 from __future__ import annotations
@@ -21,97 +20,55 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from recalld.cli import exits, record
+from recalld.cli.checked_file import CheckedFile, Line, good_lines, report_bad
 from recalld.client import Client, NewMemory, Remembered, errors
 
 WRITE_TIMEOUT_S = 60.0
 _FIELD_OF_MEMORY = re.compile(r"memories\[(\d+)\]\.?(.*)")
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A good line: its number from 1, and the record in it."""
-
-    number: int
-    record: record.Record
-
-
-@dataclass(frozen=True, slots=True)
-class CheckedFile:
-    """A file that was read once: hash of its bytes, number of good and bad lines."""
-
-    path: Path
-    file_hash: str
-    good_count: int
-    bad_count: int
-    skip_bad: bool
-
-
 @dataclass(slots=True)
 class Tally:
-    """What an import did: memories by outcome, and lines left out."""
+    """What an import did.
+
+    Attributes:
+        outcomes: Memories that this run wrote, by outcome.
+        repeated_count: Memories whose write an earlier run had done; the server gave its answer
+            of then and wrote nothing.
+        bad_count: Lines left out.
+    """
 
     outcomes: Counter[str] = field(default_factory=Counter)
+    repeated_count: int = 0
     bad_count: int = 0
 
-
-def scan(path: Path, *, skip_bad: bool) -> CheckedFile:
-    """Reads and checks a file; keeps none of it.
-
-    Raises:
-        Failure: If a line is bad and `skip_bad` is off; names the line and the fault.
-        OSError: If the file cannot be read.
-    """
-    digest = hashlib.sha256()
-    good_count = bad_count = 0
-    with path.open("rb") as stream:
-        for number, raw in enumerate(stream, start=1):
-            digest.update(raw)
-            try:
-                good_count += _parse(number, raw) is not None
-            except ValueError as error:
-                _report_bad(number, str(error), skip_bad)
-                bad_count += 1
-    return CheckedFile(path, digest.hexdigest(), good_count, bad_count, skip_bad)
+    def stored_count(self) -> int:
+        """Memories that are stored for sure, by this run or an earlier one."""
+        return self.outcomes.total() + self.repeated_count
 
 
-def _parse(number: int, raw: bytes) -> Line | None:
-    """The record of a line; None for a blank one."""
-    return Line(number, record.parse(raw.decode("utf-8"))) if raw.strip() else None
-
-
-def _good_lines(path: Path) -> Iterator[Line]:
-    """The good lines of a file; `scan` has already told of the others."""
-    with path.open("rb") as stream:
-        for number, raw in enumerate(stream, start=1):
-            with contextlib.suppress(ValueError):
-                line = _parse(number, raw)
-                if line is not None:
-                    yield line
-
-
-def _report_bad(number: int, fault: str, skip_bad: bool) -> None:
-    if not skip_bad:
-        raise exits.Failure(f"line {number}: {fault}")
-    exits.print_error(f"line {number}: {fault} (skipped)")
-
-
-def store(client: Client, file: CheckedFile, *, batch_count: int, resume: bool) -> Tally:
-    """Sends all good lines and counts what became of them.
+def store(
+    client: Client, file: CheckedFile, tally: Tally, *, batch_count: int, resume: bool
+) -> None:
+    """Sends all good lines and counts in `tally` what became of them.
 
     Raises:
-        Failure: If the server refuses a line and `skip_bad` is off.
+        Failure: If the server refuses a line and bad ones are not skipped.
         RecalldError: If a call fails for another reason.
     """
-    tally = Tally(bad_count=file.bad_count)
+    # An answer that names no later revision than this one was given to an earlier run.
+    start_revision = client.stats(file.terms.scope.get("user_id")).revision if resume else 0
     with _progress(file.good_count) as advance:
-        for batch in batches(_good_lines(file.path), batch_count):
-            _store_batch(client, file, batch, tally, resume)
+        for batch in batches(good_lines(file), batch_count):
+            written = _store_batch(client, file, batch, tally, resume)
+            if written is not None:
+                if 0 < written.revision <= start_revision:
+                    tally.repeated_count += len(written.results)
+                else:
+                    tally.outcomes.update(str(result.outcome) for result in written.results)
             advance(len(batch))
-    return tally
 
 
 @contextlib.contextmanager
@@ -147,24 +104,22 @@ def batches(lines: Iterable[Line], batch_count: int) -> Iterator[list[Line]]:
 
 def _store_batch(
     client: Client, file: CheckedFile, batch: list[Line], tally: Tally, resume: bool
-) -> None:
+) -> Remembered | None:
     """Sends one batch; drops refused lines from it one by one where that is allowed."""
     remaining = list(batch)
     while remaining:
         scope = remaining[0].record.scope
         request_id = batch_id(file.file_hash, remaining, scope) if resume else None
         try:
-            written = _send(client, remaining, scope, request_id)
+            return _send(client, remaining, scope, request_id)
         except errors.InvalidRequest as error:
             named = _FIELD_OF_MEMORY.fullmatch(error.field)
             if named is None or int(named[1]) >= len(remaining):
                 raise
             refused = remaining.pop(int(named[1]))
-            _report_bad(refused.number, str(error), file.skip_bad)
+            report_bad(refused.number, str(error), file.terms)
             tally.bad_count += 1
-            continue
-        tally.outcomes.update(str(result.outcome) for result in written.results)
-        return
+    return None
 
 
 def _send(
@@ -178,7 +133,7 @@ def _send(
 
 
 def batch_id(file_hash: str, lines: list[Line], scope: Mapping[str, str]) -> str:
-    """The request id of a batch, 32 hex digits."""
+    """The request id of a batch, 32 hex digits; `scope` is the whole one, defaults included."""
     numbers = ",".join(str(line.number) for line in lines)
     text = "\0".join([file_hash, numbers, *(f"{k}={v}" for k, v in sorted(scope.items()))])
     return hashlib.sha256(text.encode()).hexdigest()[:32]

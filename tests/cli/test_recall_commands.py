@@ -58,10 +58,12 @@ def test_an_honest_nothing_is_done(recalld: Recalld) -> None:
 
 
 def test_refused_field_is_named(recalld: Recalld) -> None:
-    """A k beyond its limit ends with 2 and names the field."""
+    """A k beyond its limit, or beyond any number on the wire, ends with 2; its name stands once."""
     ran = recalld("recall", "x", "-u", "r5", "-k", "500")
     assert ran.code == 2
-    assert ran.err.rstrip().endswith("(INVALID_FIELD, field k)")
+    assert ran.err == "error: k: is 500; the limits are 1 to 200 (INVALID_FIELD)\n"
+    ran = recalld("recall", "x", "-u", "r5", "-k", "99999999999")
+    assert (ran.code, ran.err) == (2, "error: k: 99999999999 is out of range\n")
 
 
 def test_context_is_ready_for_a_prompt(recalld: Recalld) -> None:
