@@ -18,29 +18,42 @@ from recalld.server import logs
 from recalld.server.errors import ConfigError, ServerError
 from recalld.storage.errors import StorageError
 
-app = typer.Typer(no_args_is_help=True, help="The recalld server.")
+HELP_OPTIONS = {"help_option_names": ["-h", "--help"]}
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="The recalld server.",
+    rich_markup_mode="rich",
+    context_settings=HELP_OPTIONS,
+)
 config_app = typer.Typer(no_args_is_help=True, help="Look at the configuration.")
 app.add_typer(config_app, name="config")
 
 SERVE_HELP = """Run the server until SIGTERM.
 
-Settings: defaults < --config FILE (TOML) < environment < flags. Every setting has an
-environment name RECALLD_<SECTION>__<SETTING>, for example RECALLD_SERVER__WORKERS=4;
-`recalld config print` shows them all.
+Settings: defaults < --config FILE (TOML) < environment < flags. Every
+setting has an environment name RECALLD_<SECTION>__<SETTING>, for example
+RECALLD_SERVER__WORKERS=4; `recalld config print` shows them all.
 
 Examples:
 
   recalld serve
 
-  recalld serve --listen 0.0.0.0:7600 --data-dir /var/lib/recalld
+  recalld serve --listen 127.0.0.1:7621 --data-dir other-data
 
   recalld serve --listen unix:/run/recalld/recalld.sock --config recalld.toml
+
+Whoever reaches the address may read and write everything: this version has
+no credentials. Keep to loopback, or to a Unix socket, which admits the
+server's own user only.
 """
 
 Listen = Annotated[
     str | None,
     typer.Option(
-        help="host:port, [v6]:port or unix:/path; default 127.0.0.1:7600", show_default=False
+        # The backslash keeps the brackets from being read as markup.
+        help=r"host:port, \[v6]:port or unix:/path, never :port alone; default 127.0.0.1:7600",
+        show_default=False,
     ),
 ]
 DataDir = Annotated[

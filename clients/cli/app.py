@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 from recalld.cli import (
     memory_commands,
+    output,
     recall_commands,
     server_commands,
     transfer_commands,
@@ -17,11 +20,29 @@ EPILOG = (
 )
 
 
+def _show_version(is_asked: bool) -> None:
+    if is_asked:
+        from recalld.client.connection import version
+
+        output.write(f"recalld {version()}")
+        raise typer.Exit
+
+
+def _main(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Memory sidecar for AI agents: recalls what matters now."""
+
+
 def build() -> typer.Typer:
     """The whole command line."""
     made = typer.Typer(
         name="recalld",
-        help="Memory sidecar for AI agents: recalls what matters now.",
         epilog=EPILOG,
         no_args_is_help=True,
         add_completion=False,
@@ -29,6 +50,7 @@ def build() -> typer.Typer:
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
+    made.callback()(_main)
     for commands in (server_commands, memory_commands, recall_commands, transfer_commands):
         commands.add_to(made)
     return made

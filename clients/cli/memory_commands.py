@@ -59,18 +59,18 @@ class NewMemoryOptions:
 
     def fields(self) -> dict[str, Any]:
         """Everything but the text, as the client takes it."""
-        from recalld.client import Source
+        from recalld.client import Importance, Kind, Source, StatedBy, Visibility
 
         return {
-            "kind": self.kind,
+            "kind": texts.option_choice("--kind", Kind, self.kind),
             "key": self.key,
-            "importance": self.importance,
+            "importance": texts.option_choice("--importance", Importance, self.importance),
             "confidence": self.confidence,
             "value": texts.option_object("--value", self.value),
             "metadata": texts.option_object("--meta", self.meta),
             "relevant_when": tuple(self.when or ()),
-            "stated_by": self.stated_by,
-            "visibility": self.visibility,
+            "stated_by": texts.option_choice("--stated-by", StatedBy, self.stated_by),
+            "visibility": texts.option_choice("--visibility", Visibility, self.visibility),
             "event_time": texts.option_time("--event-time", self.event_time),
             "valid_from": texts.option_time("--valid-from", self.valid_from),
             "valid_to": texts.option_time("--valid-to", self.valid_to),
@@ -199,7 +199,10 @@ class ForgetOptions:
         bool, typer.Option("--all", help="Everything of the user; asks first.")
     ] = False
     purge: Annotated[
-        bool, typer.Option("--purge", help="Leave no byte of it, with a receipt; no way back.")
+        bool,
+        typer.Option(
+            "--purge", help="Leave no byte of it; not offered yet by this server version."
+        ),
     ] = False
     undo: Annotated[bool, typer.Option("--undo", help="Take a forget back (30 days).")] = False
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count.")] = False
@@ -233,7 +236,7 @@ class ForgetOptions:
 
 
 def forget(which: ForgetOptions, where: Scoped, out: Output) -> None:
-    """Forget memories: softly (can be undone for 30 days), or for good with --purge."""
+    """Forget memories: nothing recalls them any more; --undo takes it back for 30 days."""
     selector, mode = which.selector(), which.mode()
     with where.open() as client:
         if which.all_memories and not which.dry_run and not which.yes:
@@ -285,6 +288,6 @@ def add_to(app: typer.Typer) -> None:
         examples="""
         recalld forget -u u1 --key allergy --dry-run
         recalld forget -u u1 0f3c9a5e7b1d4c2e8a6f0b9d7c5e3a1f --undo
-        recalld forget -u u1 --all --purge --yes
+        recalld forget -u u1 --all --yes
         """,
     )(forget)

@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from recalld.cli import texts
+
 if TYPE_CHECKING:
     from recalld.client import Client
 
@@ -55,10 +57,19 @@ class Server:
         """A client with this scope.
 
         Raises:
-            ValueError: If the token would travel in plaintext to another host.
+            ValueError: If the token would travel in plaintext to another host, or the target has
+                not the form of one.
         """
         from recalld.client import Client
+        from recalld.client.connection import is_local
 
+        if not all(self.target.partition(":")):
+            raise ValueError(f"--target: {self.target!r} is neither host:port nor unix:/path")
+        if self.token and self.ca_file is None and not is_local(self.target):
+            raise ValueError(
+                f"--token: refused over plaintext to {self.target}; use TLS with --ca-file FILE, "
+                "or --ca-file system for the system's roots"
+            )
         ca_file = None if self.ca_file == "system" else self.ca_file
         given: dict[str, Any] = dict(scope)
         return Client(
@@ -129,8 +140,12 @@ def command(
             if parameter != "return"
         }
 
+        names = _shown_names(groups.values())
+
         @functools.wraps(function)
         def flat(**given: Any) -> None:
+            for name, value in given.items():
+                texts.check_unicode(names[name], value)
             function(
                 **{
                     parameter: group(**{f.name: given[f.name] for f in dataclasses.fields(group)})
@@ -145,6 +160,20 @@ def command(
         return function
 
     return decorate
+
+
+def _shown_names(groups: typing.Iterable[type]) -> dict[str, str]:
+    """How the user knows each field: `--option`, or the name of an argument in capitals."""
+    names = {}
+    for group in groups:
+        for name, hint in typing.get_type_hints(group, include_extras=True).items():
+            (info,) = hint.__metadata__
+            if isinstance(info, typer.models.ArgumentInfo):
+                names[name] = name.upper()
+            else:
+                written = [text for text in info.param_decls or () if text.startswith("--")]
+                names[name] = written[0] if written else f"--{name.replace('_', '-')}"
+    return names
 
 
 def _set_signature(function: Any, groups: typing.Iterable[type]) -> None:

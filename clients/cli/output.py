@@ -49,11 +49,13 @@ def write(text: str) -> None:
 
 
 def write_rows(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Writes rows as a table on a terminal, else as tab-separated lines without a header."""
-    shown = [[shown_text(cell) for cell in row] for row in rows]
+    """Writes rows as a table on a terminal, else as tab-separated lines without a header.
+
+    Ids keep to one line in the table, however narrow it is, so that they can be copied.
+    """
     if not sys.stdout.isatty():
-        for row in shown:
-            write("\t".join(row))
+        for row in rows:
+            write("\t".join(shown_text(cell) for cell in row))
         return
     from rich.console import Console
     from rich.table import Table
@@ -61,10 +63,17 @@ def write_rows(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> None
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for header in headers:
-        table.add_column(header, overflow="fold")
-    for row in shown:
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_column(header, overflow="fold", no_wrap=header == "id")
+    for row in rows:
+        table.add_row(*(Text(_cell_text(cell)) for cell in row))
     Console().print(table)
+
+
+def _cell_text(value: object) -> str:
+    """How a value is shown in a table, where room is short: times to the minute."""
+    if isinstance(value, datetime):
+        return value.astimezone().strftime("%Y-%m-%d %H:%M")
+    return shown_text(value)
 
 
 def write_fields(value: Any) -> None:

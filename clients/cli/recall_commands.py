@@ -38,13 +38,13 @@ class QueryOptions:
 
     def fields(self) -> dict[str, Any]:
         """The query as the client takes it, without the text."""
-        from recalld.client import F
+        from recalld.client import F, Kind
 
         return {
             "k": self.k,
             "context": tuple(self.context or ()),
             "filter": F.key(*self.filter_key) if self.filter_key else None,
-            "kinds": tuple(self.kind or ()),
+            "kinds": tuple(texts.option_choice("--kind", Kind, kind) for kind in self.kind or ()),
             "min_score": self.min_score,
             "as_of": texts.option_time("--as-of", self.as_of),
             "known_at": texts.option_time("--known-at", self.known_at),
@@ -136,10 +136,12 @@ class ContextOptions:
 
 def context(query: QueryOptions, made: ContextOptions, where: Scoped, out: Output) -> None:
     """Print a prompt-ready context for a request; empty when nothing matters."""
+    from recalld.client.values import ContextFormat
+
     with where.open() as client:
         options = query.fields()
         if made.format:
-            options["format"] = made.format
+            options["format"] = texts.option_choice("--format", ContextFormat, made.format)
         built = client.build_context(query.text, token_budget=made.budget, **options)
     if out.json:
         output.write_json(built)

@@ -127,7 +127,11 @@ def add_to(app: typer.Typer) -> None:
     """Registers the commands."""
     for name, summary in SERVER_COMMANDS.items():
         _add_server_command(app, name, summary)
-    command(app, "eval", examples="recalld eval next-day --path data/next_day --pool 5")(evaluate)
+    command(
+        app,
+        "eval",
+        examples="recalld eval next-day --path bench/data/next_day_fresh.jsonl --pool 5",
+    )(evaluate)
     command(app, "healthcheck", examples="recalld healthcheck --target unix:/run/recalld.sock")(
         healthcheck
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Any
 
 
@@ -46,6 +47,31 @@ def _parse_text(name: str, text: str, local: bool) -> datetime:
 def option_time(name: str, given: str | None) -> datetime | None:
     """The time of an option; text without a timezone is local time; None stays None."""
     return None if given is None else parse_time(name, given, local=True)
+
+
+def option_choice(name: str, enum: type[StrEnum], given: str | None) -> str | None:
+    """The member that an option names, in any letter case; None stays None.
+
+    Raises:
+        ValueError: If it names none; the message lists them.
+    """
+    if given is None:
+        return None
+    allowed = [member.value for member in enum if member.name != "UNSPECIFIED"]
+    if given.lower() not in allowed:
+        raise ValueError(f"{name}: {given!r} is none of {', '.join(allowed)}")
+    return given.lower()
+
+
+def check_unicode(name: str, given: Any) -> None:
+    """Refuses an argument, or a list of them, whose bytes are not UTF-8.
+
+    Raises:
+        ValueError: If it holds such bytes; the message names `name`.
+    """
+    for text in given if isinstance(given, list) else [given]:
+        if isinstance(text, str) and any("\ud800" <= letter <= "\udfff" for letter in text):
+            raise ValueError(f"{name}: {text!a} holds bytes that are not UTF-8")
 
 
 def option_object(name: str, given: str | None) -> dict[str, Any] | None:

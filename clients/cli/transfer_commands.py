@@ -119,10 +119,12 @@ def _report_unfinished(checked: CheckedFile, tally: Tally, resume: bool) -> None
         f"stopped: {tally.stored_count()} of {checked.good_count} lines are stored{counts}; "
         "the batch in flight may be, too"
     )
+    if resume:
+        exits.print_note("repeat the same command to go on: what is stored is not written again")
+        return
     exits.print_note(
-        "repeat the same command to go on: what is stored is not written again"
-        if resume
-        else "repeat it with --resume to go on: lines stored already are recognised by their text"
+        "repeat it with --resume to go on: lines that are stored count as refreshed, but events "
+        "and documents without an event_time are stored twice; --resume on the first run avoids it"
     )
 
 

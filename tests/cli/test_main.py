@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import socket
 import subprocess
@@ -86,6 +87,37 @@ def test_wrong_usage_is_exit_code_2(bare_recalld: Recalld) -> None:
     refused = bare_recalld("recall", "x", "-u", "u", "--token", "t", "--target", "10.0.0.1:1")
     assert refused.code == 2
     assert "refused over plaintext" in refused.err
+    assert "--ca-file" in refused.err
+    assert "tls=True" not in refused.err
+
+
+def test_a_target_without_a_form_is_named(bare_recalld: Recalld) -> None:
+    """An empty target, or one without a port, ends with 2 and names the option."""
+    for target in ("", "localhost"):
+        ran = bare_recalld("recall", "x", "-u", "u", "--target", target)
+        assert ran.code == 2
+        assert ran.err == f"error: --target: {target!r} is neither host:port nor unix:/path\n"
+
+
+def test_bytes_that_are_no_text_are_named(bare_recalld: Recalld) -> None:
+    """An argument that is not UTF-8 ends with 2 and is named, wherever it stands."""
+    for arguments, name in (
+        (["recall", "\udcff", "-u", "u"], "TEXT"),
+        (["recall", "x", "-u", "\udcff"], "--user"),
+        (["recall", "x", "-u", "u", "--context", "a", "--context", "\udcff"], "--context"),
+        (["remember", "x", "-u", "u", "--source-uri", "\udcff"], "--source-uri"),
+    ):
+        ran = bare_recalld(*arguments)
+        assert ran.code == 2
+        assert ran.err == f"error: {name}: '\\udcff' holds bytes that are not UTF-8\n"
+
+
+def test_version_and_short_help(bare_recalld: Recalld) -> None:
+    """`--version` prints name and version; -h is --help in every command."""
+    assert re.fullmatch(r"recalld \d+(\.\w+)*\n", bare_recalld("--version").out)
+    for command in ("", *COMMANDS):
+        long, short = (bare_recalld(*command.split(), flag) for flag in ("--help", "-h"))
+        assert (short.code, short.out) == (0, long.out)
 
 
 def test_serve_runs_the_server_until_sigterm(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from recalld.client import Client
 from recalld.client.testing import RunningServer
 
 from .conftest import Recalld, run_on_terminal
@@ -66,11 +67,14 @@ def test_what_is_not_there_is_exit_code_3(recalld: Recalld) -> None:
 def test_bad_options_are_named(recalld: Recalld) -> None:
     """A wrong kind, a broken JSON value, a wrong time and a refused field end with 2."""
     for options, message in (
-        (["--kind", "feeling"], "Kind: 'feeling' is none of"),
+        (["--kind", "feeling"], "error: --kind: 'feeling' is none of fact, "),
+        (["--importance", "huge"], "error: --importance: 'huge' is none of low, "),
+        (["--stated-by", "me"], "error: --stated-by: 'me' is none of user, "),
+        (["--visibility", "none"], "error: --visibility: 'none' is none of shared, "),
         (["--value", "{"], "--value: not JSON"),
         (["--value", "[1]"], "--value: not a JSON object"),
         (["--event-time", "yesterday"], "--event-time: 'yesterday' is neither"),
-        (["--confidence", "7"], "(INVALID_FIELD, field "),
+        (["--confidence", "7"], "memory.confidence: must be a number from 0 to 1 (INVALID_FIELD)"),
     ):
         ran = recalld("remember", "x", "-u", "m7", *options)
         assert ran.code == 2
@@ -135,3 +139,23 @@ def test_forget_needs_one_selector(recalld: Recalld) -> None:
     assert recalld("forget", "-u", "m12").code == 2
     assert recalld("forget", "id", "-u", "m12", "--key", "k").code == 2
     assert recalld("forget", "id", "-u", "m12", "--purge", "--undo").code == 2
+
+
+def test_ids_keep_to_one_line(real_server: RunningServer) -> None:
+    """On a terminal of 80 columns the id of each memory listed stands whole on its line."""
+    with Client(real_server.target, user_id="m-list") as client:
+        id = client.remember("A text that needs several lines " * 9, key="location.home").id
+    code, shown = run_on_terminal(
+        ["-m", "recalld.cli.main", "list", "-u", "m-list"],
+        env={"RECALLD_TARGET": real_server.target, "COLUMNS": "80"},
+    )
+    assert code == 0
+    assert f"{id} " in shown
+
+
+def test_purge_is_not_advertised(recalld: Recalld) -> None:
+    """The help of forget says that this version does not purge, and shows no example of it."""
+    shown = " ".join(recalld("forget", "--help").out.replace("\u2502", " ").split())
+    assert "not offered yet by this server version" in shown
+    assert "--purge" not in shown.split("Examples:")[1]
+    assert recalld("forget", "-u", "m-purge", "--all", "--purge", "--yes").code == 1

@@ -74,3 +74,12 @@ def test_context_is_ready_for_a_prompt(recalld: Recalld) -> None:
     assert 0 < built["token_count"] <= 600
     assert built["items"][0]["section"] == "facts"
     assert "<" in recalld("context", "peanuts", "-u", "r6", "--format", "xml").out
+
+
+def test_a_wrong_choice_names_the_option(recalld: Recalld) -> None:
+    """A kind or format that does not exist ends with 2 and names the option and the choices."""
+    ran = recalld("recall", "x", "-u", "r7", "--kind", "foo")
+    assert ran.code == 2
+    assert ran.err.startswith("error: --kind: 'foo' is none of fact, preference, ")
+    ran = recalld("context", "x", "-u", "r7", "--format", "yaml")
+    assert (ran.code, ran.err) == (2, "error: --format: 'yaml' is none of markdown, xml, json\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 from pathlib import Path
 
@@ -42,7 +43,10 @@ def test_info_and_stats(recalld: Recalld) -> None:
 
 def test_delegated_help_is_the_server_s_own(bare_recalld: Recalld) -> None:
     """`recalld serve --help` and `recalld config print` are answered by the server's part."""
-    assert "--data-dir" in bare_recalld("serve", "--help").out
+    for flag in ("--help", "-h"):
+        assert "--data-dir" in bare_recalld("serve", flag).out
+        assert "Look at the configuration" in bare_recalld("config", flag).out
+        assert "--json" in bare_recalld("config", "print", flag).out
     assert "listen" in bare_recalld("config", "print").out
 
 
@@ -50,3 +54,19 @@ def test_eval_of_an_unusable_path_is_exit_code_2(bare_recalld: Recalld, tmp_path
     """`eval` hands its arguments to the evaluation and ends with its code."""
     ran = bare_recalld("eval", "next-day", "--path", str(tmp_path / "none"), "--embedder", "hash")
     assert ran.code == 2
+
+
+def test_the_example_of_eval_is_there(bare_recalld: Recalld) -> None:
+    """The path in the example of `eval --help` is a file of the repository."""
+    (path,) = re.findall(r"--path (\S+)", bare_recalld("eval", "--help").out.split("Examples:")[1])
+    assert (Path(__file__).parents[2] / path).is_file()
+
+
+def test_the_help_of_serve_shows_safe_addresses(bare_recalld: Recalld) -> None:
+    """Every form of an address is shown, and no example listens for other machines."""
+    shown = bare_recalld("serve", "--help").out
+    assert "[v6]:port" in shown
+    assert "0.0.0.0" not in shown
+    assert "own user only" in " ".join(shown.split())
+    ran = bare_recalld("serve", "--listen", ":7621")
+    assert (ran.code, "host:port" in ran.err) == (2, True)

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from recalld.cli import texts
+from recalld.client import Kind
 
 
 @pytest.mark.parametrize(
@@ -52,3 +53,21 @@ def test_objects() -> None:
         texts.option_object("--value", "[1]")
     with pytest.raises(ValueError, match="--value: not JSON"):
         texts.option_object("--value", "{")
+
+
+def test_choices() -> None:
+    """A member is taken in any letter case; another word raises ValueError with the choices."""
+    assert texts.option_choice("--kind", Kind, "Fact") == "fact"
+    assert texts.option_choice("--kind", Kind, None) is None
+    for given in ("foo", "unspecified", ""):
+        with pytest.raises(ValueError, match=rf"^--kind: '{given}' is none of fact, preference, "):
+            texts.option_choice("--kind", Kind, given)
+
+
+def test_bytes_that_are_no_text() -> None:
+    """Text with a lone surrogate, alone or in a list, raises ValueError with the name."""
+    for given in ("a\udcff", ["a", "\udc80"]):
+        with pytest.raises(ValueError, match=r"^--when: .* not UTF-8"):
+            texts.check_unicode("--when", given)
+    for fine in ("字", ["a"], None, 5, True, []):
+        texts.check_unicode("--when", fine)
