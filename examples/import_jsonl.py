@@ -55,4 +55,7 @@ def main(path: str, user: str, target: str = "127.0.0.1:7600") -> None:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) not in (3, 4):
+        print("usage: python examples/import_jsonl.py FILE USER [HOST:PORT]", file=sys.stderr)
+        sys.exit(2)
     main(*sys.argv[1:])

@@ -193,6 +193,8 @@ class Client:
     def export(self, **narrow: Unpack[options.ExportOptions]) -> Iterator[models.Memory]:
         """Every memory of the user but forgotten ones, as a stream, oldest first.
 
+        Without an `agent_id` those that agents keep private are among them (as admin); with one
+        only that agent's private ones.
         A server that does not offer the stream is read page by page, newest first.
         """
         call = self._calls.export(dict(narrow))

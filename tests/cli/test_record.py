@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -111,3 +113,14 @@ def test_a_bad_line_says_what_is_wrong(line: str, fault: str) -> None:
     """A line that is no record raises ValueError with the field and the fault."""
     with pytest.raises(ValueError, match=fault):
         record.parse(line)
+
+
+def test_the_documents_list_the_fields() -> None:
+    """The table of the format in the operations guide names every field and no other."""
+    guide = (Path(__file__).parents[2] / "docs" / "OPERATIONS.md").read_text(encoding="utf-8")
+    section = guide.split("\n## Import\n")[1].split("\n## ")[0]
+    rows = [line for line in section.splitlines() if line.startswith("| `")]
+    named = [name for row in rows for name in re.findall(r"`(\w+)`", row.split("|")[1])]
+    assert sorted(named) == sorted(record.FIELDS)
+    (example,) = re.findall(r"```json\n(.*)\n```", section)
+    assert record.parse(example).memory.key == "location.home"

@@ -177,3 +177,18 @@ def test_the_help_says_what_is_exported(recalld: Recalld) -> None:
     shown = recalld("export", "--help").out
     for word in ("conflicted", "superseded", "private", "--agent"):
         assert word in shown
+
+
+def test_what_agents_keep_private_is_exported(recalld: Recalld) -> None:
+    """Without --agent the private memories of every agent are exported, with one only its own."""
+    for agent in ("a", "b"):
+        scope = ["-u", "t10", "--agent", agent]
+        recalld("remember", f"note of {agent}", *scope, "--visibility", "private")
+    recalld("remember", "for all", "-u", "t10")
+
+    def contents(*options: str) -> set[str]:
+        lines = recalld("export", "-u", "t10", *options).lines
+        return {json.loads(line)["content"] for line in lines}
+
+    assert contents() == {"note of a", "note of b", "for all"}
+    assert contents("--agent", "a") == {"note of a", "for all"}

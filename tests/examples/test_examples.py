@@ -57,6 +57,16 @@ def test_an_import_can_be_repeated(server: RunningServer) -> None:
         assert client.get(key="billing.database").kind == "decision"
 
 
+@pytest.mark.parametrize("arguments", [[], ["memories.jsonl"], ["a", "b", "c", "d"]])
+def test_an_import_without_a_file_and_a_user_shows_its_usage(arguments: list[str]) -> None:
+    """A wrong number of arguments ends with 2 and one line of usage."""
+    command = [sys.executable, str(EXAMPLES / "import_jsonl.py"), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("usage: ")
+    assert done.stderr.count("\n") == 1
+
+
 def test_every_example_is_run() -> None:
     """No example is without a test."""
     tested = Path(__file__).read_text(encoding="utf-8")
