@@ -125,7 +125,7 @@ def serve(
         asyncio.run(App(settings, logs.configure(settings.log.level)).run())
     except (ServerError, StorageError, IndexLayerError, OSError) as error:
         typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(1) from None
+        raise typer.Exit(2 if isinstance(error, ConfigError) else 1) from None
 
 
 @config_app.command("print")

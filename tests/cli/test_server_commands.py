@@ -70,3 +70,11 @@ def test_the_help_of_serve_shows_safe_addresses(bare_recalld: Recalld) -> None:
     assert "own user only" in " ".join(shown.split())
     ran = bare_recalld("serve", "--listen", ":7621")
     assert (ran.code, "host:port" in ran.err) == (2, True)
+
+
+def test_an_unusable_data_directory_is_wrong_usage(bare_recalld: Recalld, tmp_path: Path) -> None:
+    """A data directory below a file ends with 2 and its name, like any other bad setting."""
+    (tmp_path / "file").touch()
+    below = str(tmp_path / "file" / "data")
+    ran = bare_recalld("serve", "--data-dir", below, "--embedder", "hash")
+    assert (ran.code, below in ran.err) == (2, True)
