@@ -39,6 +39,9 @@ VECTOR_SPREADS_TOTAL = 10.0
 BACKGROUND_VECTOR = VECTOR_SPREADS_BELOW / VECTOR_SPREADS_TOTAL
 # Keyword evidence (see recalld.index.postings) at which the scale ends.
 KEYWORD_EVIDENCE_MAX = 2.0
+# Scores below these say nothing: without and with relevance, whose background lies lower.
+CUT_ALONE = 0.05
+CUT_BESIDE_RELEVANCE = 0.02
 
 
 class Channel(IntEnum):

@@ -109,7 +109,9 @@ class RankingSection(Section):
     exact_rows_max: Annotated[int, Field(ge=0, le=10_000_000)] = Field(
         50_000, description="partitions up to this size are scanned exactly"
     )
-    min_score: Annotated[float, Field(ge=0, le=1)] = Field(0.02, description="default cut")
+    min_score: Annotated[float | None, Field(ge=0, le=1)] = Field(
+        None, description="default cut; unset: the model's own"
+    )
 
 
 class LogSection(Section):

@@ -20,7 +20,7 @@ from recalld.v1 import types_pb2
 Band = pb.ConfidenceBand
 Drop = pb.DropReason
 
-HIGH_SCORE_MIN = 0.3
+HIGH_SCORE_MIN = 0.5
 VECTOR_AGREES = 0.5
 """Normalised cosine from which the vector channel counts as a witness.
 
@@ -28,7 +28,7 @@ Two spreads above the background.
 """
 RELEVANCE_AGREES = 0.5
 RELEVANCE_ALONE = 0.7
-"""Relevance and similarity come from one encoder: together they are one witness, if a strong one."""
+"""Relevance and similarity come from one encoder, so only strong ones count as two."""
 KEYWORD_AGREES = 0.15
 
 DROP_REASONS: dict[int, int] = {

@@ -28,7 +28,7 @@ def problem_of(address: str) -> str:
             return "names no socket after unix:"
         if len(os.fsencode(path)) > SOCKET_PATH_BYTES_MAX:
             return f"has a path of more than {SOCKET_PATH_BYTES_MAX} bytes"
-        return "" if Path(path).parent.is_dir() else "names a folder that does not exist"
+        return ""
     found = HOST_AND_PORT.fullmatch(address)
     if found is None:
         return "must be host:port, [v6]:port or unix:/path"
@@ -50,6 +50,8 @@ def bind(server: grpc.aio.Server, address: str) -> str:
         AddressInUse: somebody else listens there, or it cannot be bound.
     """
     path = socket_path(address)
+    if path is not None and not Path(path).parent.is_dir():
+        raise AddressInUse(f"{address}: the socket's folder does not exist")
     if path is not None and _is_live(path):
         raise AddressInUse(f"{address}: another server listens on this socket")
     # A Unix socket is its user's alone, from the moment it exists.

@@ -22,7 +22,7 @@ from recalld.index.batching import BatchingEmbedder
 from recalld.index.conditions import Filter, NumberIn
 from recalld.index.plan import QueryPlan, Ranking
 from recalld.index.search import Reading
-from recalld.scoring.params import Channel, Fusion
+from recalld.scoring.params import CUT_ALONE, CUT_BESIDE_RELEVANCE, Channel, Fusion
 from recalld.server import ask, filters, hits
 from recalld.server.ask import Ask, Defaults
 from recalld.server.call import Call
@@ -93,9 +93,12 @@ class Recall:
     def __post_init__(self) -> None:
         """Turn the configuration into the ranking's own terms."""
         fusion = Fusion.RRF if self.ranking.fusion == "rrf" else Fusion.WEIGHTED
-        absent = {Channel.RELEVANCE} if self.embedder.relevance is None else set()
+        has_relevance = self.embedder.relevance is not None
+        own = CUT_BESIDE_RELEVANCE if has_relevance else CUT_ALONE
+        cut = own if self.ranking.min_score is None else self.ranking.min_score
+        absent = {Channel.RELEVANCE} if not has_relevance else set()
         channels = frozenset(set(Channel) - absent)
-        object.__setattr__(self, "defaults", Defaults(self.ranking.min_score, fusion, channels))
+        object.__setattr__(self, "defaults", Defaults(cut, fusion, channels))
 
     async def __call__(self, request: pb.RecallRequest, call: Call) -> pb.RecallResponse:
         """Recall."""

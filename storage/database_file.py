@@ -94,7 +94,7 @@ def open_or_create(
     created = not path.exists()
     if created:
         if wal_path(path).exists():
-            raise Corrupt(path, "missing, though its log is there; restore it from a snapshot")
+            raise Corrupt(path, "missing, though its log is there; restore it from a backup")
         _create(path, connect, meta, files)
     connection, copy, cut_bytes = _connect_repairing(path, connect, files)
     try:

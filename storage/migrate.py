@@ -82,7 +82,7 @@ def read_version(connection: Connection, path: Path) -> int:
     """
     row = connection.execute("SELECT value FROM meta WHERE key = 'format_version'").fetchone()
     if row is None or not str(row[0]).isdecimal() or int(row[0]) < 1:
-        raise Corrupt(path, f"no valid format_version in meta: {row}")
+        raise Corrupt(path, f"no valid format_version in meta: {row[0] if row else None!r}")
     return int(row[0])
 
 

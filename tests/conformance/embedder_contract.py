@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
-from recalld.index.embedder import Embedder
+from recalld.index.embedder import Embedder, width_of
 
 TEXTS = [
     "用户对花生过敏",
@@ -39,23 +40,29 @@ class EmbedderContract:
     def embedder(self) -> Embedder:
         raise NotImplementedError
 
+    @staticmethod
+    def similarity(embedder: Embedder, texts: list[str], *, is_query: bool) -> NDArray[np.float32]:
+        """Vectors of similarity alone, without those of relevance behind them."""
+        return embedder.embed(texts, is_query=is_query)[:, : embedder.dim]
+
     def test_shape_and_type(self, embedder: Embedder) -> None:
         """Vectors come as a writable C-contiguous float32 array, one row a text."""
         vectors = embedder.embed(TEXTS, is_query=False)
-        assert vectors.shape == (len(TEXTS), embedder.dim)
+        assert vectors.shape == (len(TEXTS), width_of(embedder))
         assert vectors.dtype == np.float32
         assert vectors.flags.c_contiguous and vectors.flags.writeable
 
     def test_unit_length(self, embedder: Embedder) -> None:
-        """Every vector has length 1, that of empty and odd texts too."""
+        """Every vector has length 1, relevance vectors and those of odd texts too."""
         for is_query in (True, False):
-            lengths = np.linalg.norm(embedder.embed(TEXTS, is_query=is_query), axis=1)
+            vectors = embedder.embed(TEXTS, is_query=is_query)
+            lengths = np.linalg.norm(vectors.reshape(-1, embedder.dim), axis=1)
             np.testing.assert_allclose(lengths, 1, atol=1e-5)
 
     def test_no_texts(self, embedder: Embedder) -> None:
         """No texts give no rows of the right width."""
         vectors = embedder.embed([], is_query=True)
-        assert vectors.shape == (0, embedder.dim) and vectors.dtype == np.float32
+        assert vectors.shape == (0, width_of(embedder)) and vectors.dtype == np.float32
 
     def test_same_call_gives_same_bytes(self, embedder: Embedder) -> None:
         """The same call gives the same bytes."""
@@ -64,20 +71,20 @@ class EmbedderContract:
 
     def test_company_hardly_matters(self, embedder: Embedder) -> None:
         """A text among others gets the vector it gets alone, within the embedder's tolerance."""
-        together = embedder.embed(TEXTS, is_query=False)
-        alone = np.vstack([embedder.embed([text], is_query=False) for text in TEXTS])
+        together = self.similarity(embedder, TEXTS, is_query=False)
+        alone = np.vstack([self.similarity(embedder, [text], is_query=False) for text in TEXTS])
         assert (together * alone).sum(axis=1).min() >= self.batch_cosine_min
 
     def test_rows_keep_their_order(self, embedder: Embedder) -> None:
         """Reversing the texts reverses the rows, whatever their lengths."""
-        forward = embedder.embed(TEXTS, is_query=False)
-        backward = embedder.embed(TEXTS[::-1], is_query=False)[::-1]
+        forward = self.similarity(embedder, TEXTS, is_query=False)
+        backward = self.similarity(embedder, TEXTS[::-1], is_query=False)[::-1]
         assert (forward * backward).sum(axis=1).min() >= self.batch_cosine_min
 
     def test_role(self, embedder: Embedder) -> None:
         """A request gets another vector than a memory exactly where the embedder says so."""
-        request = embedder.embed(["where do I live"], is_query=True)
-        memory = embedder.embed(["where do I live"], is_query=False)
+        request = self.similarity(embedder, ["where do I live"], is_query=True)
+        memory = self.similarity(embedder, ["where do I live"], is_query=False)
         assert np.array_equal(request, memory) != self.role_changes_vectors
         assert float((request * memory).sum()) > 0.8
 
@@ -87,14 +94,15 @@ class EmbedderContract:
             ("我对花生过敏吗", "用户对花生严重过敏", "项目用的是蓝色的图标"),
             ("Am I allergic to peanuts?", "Allergic to peanuts", "The logo is blue"),
         ):
-            query = embedder.embed([request], is_query=True)
-            near, far = embedder.embed([related, unrelated], is_query=False) @ query[0]
+            query = self.similarity(embedder, [request], is_query=True)
+            near, far = self.similarity(embedder, [related, unrelated], is_query=False) @ query[0]
             assert near > far + embedder.calibration.spread
 
     def test_same_text_stands_out(self, embedder: Embedder) -> None:
         """A text scores at least two spreads above the background against itself."""
         text = ["每周三晚上练习大提琴"]
-        cosine = embedder.embed(text, is_query=True) @ embedder.embed(text, is_query=False).T
+        request = self.similarity(embedder, text, is_query=True)
+        cosine = request @ self.similarity(embedder, text, is_query=False).T
         background = embedder.calibration
         assert float(cosine[0, 0]) > background.mean + 2 * background.spread
 
@@ -106,7 +114,8 @@ class EmbedderContract:
     def test_text_beyond_the_limit_is_cut(self, embedder: Embedder) -> None:
         """What lies beyond `max_tokens` does not change a vector."""
         start = "word " * (2 * embedder.max_tokens)
-        one, other = embedder.embed([start + "apple", start + "pear"], is_query=False)
+        texts = [start + "apple", start + "pear"]
+        one, other = self.similarity(embedder, texts, is_query=False)
         assert float(one @ other) >= self.batch_cosine_min
 
     def test_token_count(self, embedder: Embedder) -> None:
@@ -129,5 +138,6 @@ class EmbedderContract:
     def test_any_unicode(self, embedder: Embedder, texts: list[str], is_query: bool) -> None:
         """Any Unicode gives finite unit vectors."""
         vectors = embedder.embed(texts, is_query=is_query)
-        assert vectors.shape == (len(texts), embedder.dim)
-        np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+        assert vectors.shape == (len(texts), width_of(embedder))
+        lengths = np.linalg.norm(vectors.reshape(-1, embedder.dim), axis=1)
+        np.testing.assert_allclose(lengths, 1, atol=1e-5)

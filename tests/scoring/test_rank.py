@@ -82,7 +82,7 @@ def test_min_score_drops_the_tail():
         np.array([1, 2]),
         np.zeros(2, np.int64),
         np.zeros((CHANNEL_COUNT, 2), np.float32),
-        np.array([[0.9, 0.1], [0, 0], [0, 0], [0, 0]], dtype=np.float32),
+        np.array([[0.9, 0.1], [0.9, 0], [0, 0], [0, 0], [0.9, 0.1]], dtype=np.float32),
         np.ones((3, 2), np.float32),
     )
     weights = make_weights(PARAMS, Fusion.WEIGHTED, ALL, {})
