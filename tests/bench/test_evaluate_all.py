@@ -13,10 +13,13 @@ def test_pooled_scenarios_come_first_and_missing_sets_are_left_out(tmp_path, cap
     assert [(j.set_name, j.pool) for j in found] == [
         ("next-day", 5),
         ("next-day", 0),
+        ("next-day", 5),
+        ("next-day", 0),
         ("cases", 0),
         ("locomo", 0),
         ("beam", 0),
     ]
+    assert found[2].path == found[3].path and found[2].path.is_file()
     assert "lifebench: not in" in capsys.readouterr().out
 
 
