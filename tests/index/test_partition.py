@@ -276,3 +276,16 @@ def test_unfit_plans_are_refused():
             index.search(plan)
     with pytest.raises(BadVector):
         index.search(QueryPlan(View(NOW), vectors=unit_vectors(1)[:, :5]))
+
+
+def test_relevance_is_not_asked_among_very_many(monkeypatch):
+    """Above the bound a search goes without relevance, and its answer says so by its weights."""
+    index, base = partition(), unit_vectors(6, 3)
+    index.add(many(6), np.concatenate([base, unit_vectors(6, 5)], axis=1))
+    query = np.concatenate([base[:1], unit_vectors(1, 6)], axis=1)
+    assert index.search(QueryPlan(View(NOW), vectors=query)).weights.channels[Channel.RELEVANCE] > 0
+    monkeypatch.setattr(search, "RELEVANCE_COUNT_MAX", 5)
+    ranking = index.search(QueryPlan(View(NOW), vectors=query))
+    alone = index.search(QueryPlan(View(NOW), vectors=query[:, :DIM]))
+    assert ranking.weights.channels[Channel.RELEVANCE] == 0
+    assert ranking.scores.tolist() == alone.scores.tolist()
