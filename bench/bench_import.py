@@ -17,10 +17,7 @@ from recalld.bench.report import (
     Table,
     progress,
     provenance,
-    provenance_line,
-    say,
-    show,
-    write_json,
+    publish,
 )
 from recalld.bench.target import CALL_TIMEOUT_S, connect, server_process
 from recalld.v1.admin_service_pb2 import GetStatsRequest
@@ -75,11 +72,7 @@ def main() -> None:
     parser.add_argument("--embedder", default="onnx")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
-    report = run(arguments.path, arguments.embedder)
-    show(report)
-    say(f"\n{provenance_line()}")
-    if arguments.json:
-        write_json(arguments.json, report.figures)
+    publish(run(arguments.path, arguments.embedder), arguments.json)
 
 
 if __name__ == "__main__":

@@ -23,10 +23,7 @@ from recalld.bench.report import (
     Report,
     Table,
     provenance,
-    provenance_line,
-    say,
-    show,
-    write_json,
+    publish,
 )
 from recalld.bench.target import CALL_TIMEOUT_S, Target, connect, own_server
 from recalld.v1.admin_service_pb2 import EmbedderInfo, GetServerInfoRequest
@@ -264,11 +261,7 @@ def main() -> None:
     parser.add_argument("--embedder", default="onnx")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
-    report = run(QUICK if arguments.quick else FULL, arguments.embedder)
-    show(report)
-    say(f"\n{provenance_line()}")
-    if arguments.json:
-        write_json(arguments.json, report.figures)
+    publish(run(QUICK if arguments.quick else FULL, arguments.embedder), arguments.json)
 
 
 if __name__ == "__main__":

@@ -48,6 +48,21 @@ def read_json_lines(path: Path) -> list[Any]:
     return values
 
 
+def read_objects(path: Path, *fields: str) -> list[dict[str, Any]]:
+    """The objects with all of these fields, from the JSON Lines files of a file or folder.
+
+    Raises:
+        DatasetError: there is no such path, or a line is no JSON.
+    """
+    return [
+        line
+        for file in files_in(path)
+        if ".jsonl" in file.name
+        for line in read_json_lines(file)
+        if isinstance(line, dict) and all(field in line for field in fields)
+    ]
+
+
 def files_in(path: Path) -> list[Path]:
     """The file itself, or the JSON files directly in a folder by name.
 

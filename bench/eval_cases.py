@@ -13,7 +13,7 @@ from uuid import uuid4
 
 from recalld.bench.case_host import Host, own_host
 from recalld.bench.case_replay import judge, needs_own_server
-from recalld.bench.datasets import DatasetError, files_in, read_json_lines
+from recalld.bench.datasets import DatasetError, read_objects
 from recalld.bench.report import Cell, Report, Table, progress
 from recalld.bench.target import Target
 from recalld.client.testing import ServerFailed
@@ -38,13 +38,7 @@ def load(path: Path) -> Sequence[Mapping[str, Any]]:
     Raises:
         DatasetError: there is none.
     """
-    cases = [
-        line
-        for file in files_in(path)
-        if ".jsonl" in file.name
-        for line in read_json_lines(file)
-        if isinstance(line, dict) and "setup" in line and "expect" in line
-    ]
+    cases = read_objects(path, "setup", "expect")
     if not cases:
         raise DatasetError(f"{path}: no case")
     return cases

@@ -20,7 +20,7 @@ from recalld.bench import (
     eval_next_day,
 )
 from recalld.bench.datasets import DatasetError
-from recalld.bench.report import Report, provenance_line, say, show, write_json
+from recalld.bench.report import Report, publish, say
 from recalld.bench.target import CALL_TIMEOUT_S, Target, connect, own_server
 from recalld.client.testing import ServerFailed
 from recalld.v1.admin_service_pb2 import GetServerInfoRequest
@@ -103,8 +103,5 @@ def command(
         detail = error.details() if isinstance(error, grpc.Call) else str(error)
         say(f"recalld eval: the server answered {status}: {detail}")
         return EXIT_UNUSABLE
-    show(report)
-    say(f"\n{provenance_line()}")
-    if json_file is not None:
-        write_json(json_file, report.figures)
+    publish(report, json_file)
     return EXIT_OK

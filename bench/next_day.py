@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from recalld.bench.datasets import DatasetError, files_in, read_json_lines
+from recalld.bench.datasets import DatasetError, read_objects
 from recalld.bench.target import parse_time
 
 POOLED_USER = "u1"  # the asker of every scenario; other owners stay apart
@@ -70,13 +70,7 @@ def load(path: Path, pool: int = 0) -> list[Store]:
     Raises:
         DatasetError: there is no scenario.
     """
-    raw = [
-        line
-        for file in files_in(path)
-        if ".jsonl" in file.name
-        for line in read_json_lines(file)
-        if isinstance(line, dict) and "memories" in line and "query" in line
-    ]
+    raw = read_objects(path, "memories", "query")
     if not raw:
         raise DatasetError(f"{path}: no scenario")
     return [_store([line]) for line in raw] if pool < 2 else _pooled(raw, pool)

@@ -86,6 +86,14 @@ def write_json(path: Path, figures: Mapping[str, Figure]) -> None:
     path.write_text(json.dumps(rounded, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
 
+def publish(report: Report, json_file: Path | None) -> None:
+    """Prints the report and where it was measured; writes its figures when a file is named."""
+    show(report)
+    say(f"\n{provenance_line()}")
+    if json_file is not None:
+        write_json(json_file, report.figures)
+
+
 def _rounded(value: Figure) -> Figure:
     if isinstance(value, float):
         return None if math.isnan(value) else round(value, 4)

@@ -11,6 +11,7 @@ are unique; the rows of columns, postings and vectors are the same.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,7 @@ from recalld.index.shard import HnswShard
 from recalld.scoring.decay import decay_table
 from recalld.scoring.params import RankParams
 
+Vectors = tuple[NDArray[np.float32], ...]
 EXACT_MAX = 50_000
 # Rows below which compaction is not worth its copy.
 COMPACT_COUNT_MIN = 64
@@ -168,12 +170,7 @@ class PartitionIndex:
             # The key is among the words, so such a row is entered anew with its old vector.
             places = np.array([columns.row(row.label) for row in renamed])
             vectors = tuple(block.vectors[places] for block in generation.blocks)
-            graph = generation.graph
-            generation = self._removed(generation, [row.label for row in renamed], None)
-            generation = self._appended(generation, renamed, vectors)
-            generation = Generation(
-                generation.columns, generation.postings, generation.blocks, graph
-            )
+            generation = self._exchanged(generation, renamed, vectors)
         self.generation = generation
 
     def replace(self, rows: Sequence[IndexRow], vectors: NDArray[np.float32]) -> None:
@@ -194,12 +191,10 @@ class PartitionIndex:
         labels = [row.label for row in rows]
         self._present(labels)
         if rows:
-            graph = self.generation.graph
-            fresh = self._appended(self._removed(self.generation, labels, None), rows, checked)
-            if graph is not None:
-                # It knows labels, not rows, so it stays when the rows move.
-                graph.replace(labels, checked[0])
-            self.generation = Generation(fresh.columns, fresh.postings, fresh.blocks, graph)
+            fresh = self._exchanged(self.generation, rows, checked)
+            if fresh.graph is not None:
+                fresh.graph.replace(labels, checked[0])
+            self.generation = fresh
 
     def remove(self, labels: Sequence[int]) -> None:
         """Remove rows; all of them or none. More than half removed: the rest is compacted.
@@ -241,17 +236,13 @@ class PartitionIndex:
         rows = np.flatnonzero(columns.alive[: columns.count])
         live = columns.labels[rows]
         held = graph.labels()
-        gone = held - set(live.tolist())
-        graph.remove(sorted(gone))
+        graph.remove(sorted(held - set(live.tolist())))
         missing = rows[[label not in held for label in live.tolist()]]
         graph.add(columns.labels[missing], generation.blocks[0].vectors[missing])
         self.generation = Generation(columns, generation.postings, generation.blocks, graph)
 
     def _appended(
-        self,
-        generation: Generation,
-        rows: Sequence[IndexRow],
-        vectors: tuple[NDArray[np.float32], ...],
+        self, generation: Generation, rows: Sequence[IndexRow], vectors: Vectors
     ) -> Generation:
         """Return the generation with checked rows added."""
         documents = [self._document(row) for row in rows]
@@ -286,6 +277,14 @@ class PartitionIndex:
             tuple(block.compacted(kept) for block in generation.blocks),
             None,
         )
+
+    def _exchanged(
+        self, generation: Generation, rows: Sequence[IndexRow], vectors: Vectors
+    ) -> Generation:
+        """Return the generation with present rows entered anew, its graph untouched."""
+        removed = self._removed(generation, [row.label for row in rows], None)
+        # The graph knows labels, not rows, so it stays when the rows move.
+        return replace(self._appended(removed, rows, vectors), graph=generation.graph)
 
     def _document(self, row: IndexRow) -> Tokens:
         """Return the words of a row: its text's and its key's."""

@@ -67,8 +67,6 @@ RELEVANCE_COUNT_MAX = 2_000
 # From this many rows on it pays to drop most before their factors are gathered.
 REACH_COUNT_MIN = 2_048
 
-# Raw and normalised scores of all rows, per channel that reads the texts and found something.
-
 
 @dataclass(frozen=True)
 class Generation:

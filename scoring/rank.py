@@ -147,8 +147,7 @@ def rank(evidence: Evidence, weights: Weights, k: int, min_score: float) -> Rank
         fuse_into(normalised, weights.channels, 0.0, base)
         scores = _scaled(base, evidence.factors)
     else:
-        bias = weights.bias
-        score_into(normalised, weights.channels, bias, evidence.factors, base, scores)
+        score_into(normalised, weights.channels, weights.bias, evidence.factors, base, scores)
     best = select(scores, evidence.create_us, evidence.labels, k)
     best = best[scores[best] >= np.float32(min_score)]
     return Ranked(

@@ -96,8 +96,7 @@ class Recall:
         has_relevance = self.embedder.relevance is not None
         own = CUT_BESIDE_RELEVANCE if has_relevance else CUT_ALONE
         cut = own if self.ranking.min_score is None else self.ranking.min_score
-        absent = {Channel.RELEVANCE} if not has_relevance else set()
-        channels = frozenset(set(Channel) - absent)
+        channels = frozenset(Channel) if has_relevance else frozenset(Channel) - {Channel.RELEVANCE}
         object.__setattr__(self, "defaults", Defaults(cut, fusion, channels))
 
     async def __call__(self, request: pb.RecallRequest, call: Call) -> pb.RecallResponse:
