@@ -21,6 +21,8 @@ from torch.nn import functional
 from recalld.index.e5_container import E5Container
 
 PARTS = ("q", "k", "v", "ao", "fi", "fo")
+# Texts of like length run together, so many at once: padding costs as much as words.
+GROUP_COUNT = 32
 
 
 class LowRank(nn.Module):
@@ -95,6 +97,13 @@ class RelevanceEncoder(nn.Module):
 
     def forward(self, states: Sequence[NDArray[np.float16]]) -> Tensor:
         """Encode texts given as hidden states float16[length, hidden]; float32[n, hidden]."""
+        order = sorted(range(len(states)), key=lambda place: len(states[place]))
+        groups = [order[at : at + GROUP_COUNT] for at in range(0, len(order), GROUP_COUNT)]
+        vectors = torch.cat([self._group([states[place] for place in group]) for group in groups])
+        return vectors[np.argsort(order)]
+
+    def _group(self, states: Sequence[NDArray[np.float16]]) -> Tensor:
+        """Encode a few texts at once; float32[n, hidden]."""
         length = max(len(state) for state in states)
         x = torch.zeros(len(states), length, states[0].shape[1])
         mask = torch.zeros(len(states), length, dtype=torch.bool)

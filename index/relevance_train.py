@@ -16,7 +16,7 @@ import os
 import random
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,12 +45,13 @@ from recalld.index.relevance_pairs import (
 
 PAIRS = Path(__file__).with_name("relevance")
 TOKENS_MAX = 96
-VARIANT_COUNT = 2
+VARIANT_COUNT = 3
 KEPT_OUT_ONE_IN, KEPT_OUT_REST = 10, 3
 POOL_COUNT = 300
 WARM_UP_STEPS = 20
 LEARNING_RATE_FLOOR = 0.05
 STATES_BATCH_COUNT = 16
+FIGURES = ("hit_at_5", "hit_at_1", "beats_own", "blind_at_5", "length_beats_own")
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +132,7 @@ def train(
     variants: Sequence[Sequence[Example]],
     needless: Sequence[str],
     settings: Settings,
+    after_epoch: Callable[[int], None],
 ) -> None:
     """Fit the update; one variant of the examples an epoch, in turn."""
     rng = random.Random(settings.seed)
@@ -140,9 +142,8 @@ def train(
 
     def rate(step: int) -> float:
         """Warm up, then fall linearly."""
-        return min(1.0, (step + 1) / WARM_UP_STEPS) * max(
-            LEARNING_RATE_FLOOR, 1 - step / step_count
-        )
+        warm = min(1.0, (step + 1) / WARM_UP_STEPS)
+        return warm * max(LEARNING_RATE_FLOOR, 1 - step / step_count)
 
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, rate)
     for epoch in range(settings.epochs):
@@ -161,6 +162,7 @@ def train(
             losses.append(loss.item())
             if len(losses) % 20 == 0:
                 _say(f"epoch {epoch + 1} step {len(losses)} loss {np.mean(losses[-20:]):.3f}")
+        after_epoch(epoch + 1)
 
 
 def _loss(
@@ -193,20 +195,14 @@ def measure(
     rng = random.Random(seed)
     usable = [pair for pair in pairs if pair.relevant]
     own = [join_to_length(pair, max(map(len, pair.relevant)), 6, rng) for pair in usable]
-    texts = [
-        *pool,
-        *(text for pair in usable for text in pair.relevant),
-        *(t for o in own for t in o),
-    ]
+    needed_texts = [text for pair in usable for text in pair.relevant]
+    texts = [*pool, *needed_texts, *(text for near in own for text in near)]
     states.compute([passage(text) for text in texts] + [query(pair.request) for pair in usable])
-    vectors = dict(
-        zip(texts, _encode(model, states, [passage(text) for text in texts]), strict=True)
-    )
+    memories = _encode(model, states, [passage(text) for text in texts])
+    vectors = dict(zip(texts, memories, strict=True))
     requests = _encode(model, states, [query(pair.request) for pair in usable])
     blind = requests.mean(0)
-    counts = dict.fromkeys(
-        ("hit_at_5", "hit_at_1", "beats_own", "blind_at_5", "length_beats_own"), 0
-    )
+    counts = dict.fromkeys(FIGURES, 0)
     for pair, distractors, vector in zip(usable, own, requests, strict=True):
         candidates = [*pair.relevant, *distractors, *pool]
         matrix = np.stack([vectors[text] for text in candidates])
@@ -254,16 +250,21 @@ def run(
         texts += [passage(text) for text in (example.relevant, *example.distractors)]
     states.compute(texts)
     report: dict[str, Any] = {"settings": {n: getattr(settings, n) for n in settings.__slots__}}
-    report["items"] = len(training) + len(kept_out)
+    report |= {"items": len(training) + len(kept_out), "curve": []}
     report["before"] = measure(model, states, kept_out, pool, settings.seed)
     _say(f"before: {report['before']}")
     started_s = time.monotonic()
-    train(model, states, variants, needless, settings)
-    report["train_s"] = round(time.monotonic() - started_s)
-    report["after"] = measure(model, states, kept_out, pool, settings.seed)
-    _say(f"after: {report['after']}")
-    np.savez_compressed(out, allow_pickle=False, **model.update())
-    out.with_suffix(".json").write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+
+    def keep(epoch: int) -> None:
+        """Measure and write what there is: a run that is stopped has not run for nothing."""
+        report["after"] = {"epochs": epoch, **measure(model, states, kept_out, pool, settings.seed)}
+        report["train_s"] = round(time.monotonic() - started_s)
+        report["curve"].append(report["after"])
+        _say(f"after {epoch}: {report['after']}")
+        np.savez_compressed(out, allow_pickle=False, **model.update())
+        out.with_suffix(".json").write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+
+    train(model, states, variants, needless, settings, keep)
     return report
 
 

@@ -52,9 +52,14 @@ class Channel(IntEnum):
     IDENTIFIER = 2
     KEY = 3
     RELEVANCE = 4
+    TIME = 5
+    ROLE = 6
+    RELATION = 7
 
 
 CHANNEL_COUNT = len(Channel)
+# The channels that have a source of evidence.
+SERVED_CHANNELS = frozenset(Channel) - {Channel.TIME, Channel.ROLE, Channel.RELATION}
 # The channels that compare vectors, in the order in which a model gives these out.
 VECTOR_CHANNELS = (Channel.VECTOR, Channel.RELEVANCE)
 
@@ -145,11 +150,14 @@ class RankParams:
 
     mean: float
     spread: float
-    weights: tuple[float, ...] = (15.0, 10.0, 6.0, 4.0, 0.0)
+    weights: tuple[float, ...] = (15.0, 10.0, 6.0, 4.0, 0.0, 0.0, 0.0, 0.0)
     background: float = -4.0
     decay: tuple[Decay, ...] = field(default_factory=_unset_as_fact)
     relevance: Scale | None = None
-    beside_relevance: tuple[tuple[float, ...], float] = ((8.0, 10.0, 6.0, 4.0, 8.0), -6.0)
+    beside_relevance: tuple[tuple[float, ...], float] = (
+        (8.0, 10.0, 6.0, 4.0, 8.0, 0.0, 0.0, 0.0),
+        -6.0,
+    )
 
     def __post_init__(self) -> None:
         """Refuse numbers that would break the bounds promised above."""

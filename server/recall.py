@@ -22,7 +22,13 @@ from recalld.index.batching import BatchingEmbedder
 from recalld.index.conditions import Filter, NumberIn
 from recalld.index.plan import QueryPlan, Ranking
 from recalld.index.search import Reading
-from recalld.scoring.params import CUT_ALONE, CUT_BESIDE_RELEVANCE, Channel, Fusion
+from recalld.scoring.params import (
+    CUT_ALONE,
+    CUT_BESIDE_RELEVANCE,
+    SERVED_CHANNELS,
+    Channel,
+    Fusion,
+)
 from recalld.server import ask, filters, hits
 from recalld.server.ask import Ask, Defaults
 from recalld.server.call import Call
@@ -96,7 +102,7 @@ class Recall:
         has_relevance = self.embedder.relevance is not None
         own = CUT_BESIDE_RELEVANCE if has_relevance else CUT_ALONE
         cut = own if self.ranking.min_score is None else self.ranking.min_score
-        channels = frozenset(Channel) if has_relevance else frozenset(Channel) - {Channel.RELEVANCE}
+        channels = SERVED_CHANNELS if has_relevance else SERVED_CHANNELS - {Channel.RELEVANCE}
         object.__setattr__(self, "defaults", Defaults(cut, fusion, channels))
 
     async def __call__(self, request: pb.RecallRequest, call: Call) -> pb.RecallResponse:

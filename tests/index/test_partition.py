@@ -66,7 +66,7 @@ def rows(draw):
 
 def expected_score(row: IndexRow, vector, row_list, live, plan: QueryPlan) -> float:
     """Score one memory the slow way."""
-    x = [0.0] * 5
+    x = [0.0] * len(Channel)
     parts = 0 if plan.vectors is None else plan.vectors.shape[1] // DIM
     for part, (channel, scale) in enumerate(
         [(Channel.VECTOR, PARAMS), (Channel.RELEVANCE, PARAMS.relevance)][:parts]
@@ -92,7 +92,7 @@ def expected_score(row: IndexRow, vector, row_list, live, plan: QueryPlan) -> fl
         x[Channel.IDENTIFIER] = max(x[Channel.IDENTIFIER], weight * share)
         if row.key and (text == row.key or row.key in tokens.identifiers):
             x[Channel.KEY] = max(x[Channel.KEY], weight)
-    used = [parts > 0] + [bool(plan.texts)] * 3 + [parts > 1]
+    used = [parts > 0] + [bool(plan.texts)] * 3 + [parts > 1] + [False] * 3
     mixed, background = (
         PARAMS.beside_relevance if parts > 1 else (PARAMS.weights, PARAMS.background)
     )
