@@ -27,7 +27,7 @@ from recalld.index.exact import VectorBlock
 from recalld.index.filter import View
 from recalld.index.partition import PartitionIndex
 from recalld.index.plan import QueryPlan
-from recalld.scoring import decay, params, topk
+from recalld.scoring import decay, masks, params, topk
 
 SIZES = (100, 1_000, 10_000, 50_000)
 DIM = 384
@@ -82,21 +82,27 @@ def kernels(count: int) -> dict[str, float]:
     level = random.integers(1, params.IMPORTANCE_COUNT, count).astype(np.uint8)
     anchor = NOW_US - random.integers(0, 90, count) * DAY_US
     table = decay.decay_table(PARAMS)
-    out = np.empty(count, dtype=np.float32)
+    small = np.ones((masks.SMALL_COUNT, count), dtype=np.uint8)
+    small[masks.KIND], small[masks.IMPORTANCE] = kind, level
+    sure = random.random(count, dtype=np.float32)
 
-    def decay_numpy() -> NDArray[np.float64]:
+    def factors_numpy() -> tuple[NDArray[np.float64], ...]:
         age_s = np.maximum(NOW_US - anchor, 0) / 1e6
         half_life, floor = table[kind].T
-        return np.where(level == params.PINNED, 1, floor + (1 - floor) * 2 ** (-age_s / half_life))
+        fade = np.where(level == params.PINNED, 1, floor + (1 - floor) * 2 ** (-age_s / half_life))
+        levels = np.array(params.IMPORTANCE_FACTOR)[level]
+        base = params.CONFIDENCE_FLOOR
+        speakers = np.array(params.STATED_BY_FACTOR)[small[masks.STATED_BY]]
+        return fade, levels, (base + (1 - base) * sure) * speakers
 
     return {
         "scan_int8_us": best_median_us(lambda: block.scan(rows, query)),
         "rescore_float32_us": best_median_us(lambda: block.rescore(rows, query)),
         "dot_numpy_us": best_median_us(lambda: vectors @ query),
-        "decay_us": best_median_us(
-            lambda: decay.decay_into(kind, level, anchor, NOW_US, table, out)
+        "factors_us": best_median_us(
+            lambda: decay.gather_factors(rows, small, anchor, sure, NOW_US, table)
         ),
-        "decay_numpy_us": best_median_us(decay_numpy),
+        "factors_numpy_us": best_median_us(factors_numpy),
         "top_us": best_median_us(lambda: topk.select(scores, anchor, rows, K)),
         "top_numpy_us": best_median_us(lambda: np.lexsort((-rows, -anchor, -scores))[:K]),
     }

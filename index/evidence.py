@@ -14,10 +14,12 @@ from recalld.scoring import decay, masks
 from recalld.scoring.fuse import normalise_vector
 from recalld.scoring.params import BACKGROUND_VECTOR, CHANNEL_COUNT, Channel, Scale
 from recalld.scoring.rank import Evidence
+from recalld.scoring.scan import nearest_into
 
 Floats = NDArray[np.float32]
+FloatPair = tuple[Floats, Floats]
 Rows = NDArray[np.int64]
-Words = dict[Channel, tuple[Floats, Floats]]
+Words = dict[Channel, FloatPair]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,20 +33,26 @@ class VectorPart:
 Parts = list[tuple[Channel, Scale, VectorPart]]
 
 
-def vector_scores(
-    part: VectorPart, plan: QueryPlan, rows: Rows, scale: Scale, *, exact: bool
-) -> tuple[Floats, Floats]:
+def exact_scores(part: VectorPart, plan: QueryPlan, rows: Rows, scale: Scale) -> FloatPair:
     """Return cosine and normalised score of each row under its best query."""
-    similarity = part.block.rescore if exact else part.block.scan
-    raw = similarity(rows, part.queries[0])
-    best = normalise_vector(raw, scale, plan.vector_weights[0])
-    for vector, weight in zip(part.queries[1:], plan.vector_weights[1:], strict=True):
-        other = similarity(rows, vector)
-        score = normalise_vector(other, scale, weight)
-        raw = np.where(score > best, other, raw)
-        best = np.maximum(best, score)
-    # A cosine of exactly 0 is that of a memory whose vector is not known: neither near nor far.
-    return raw, np.where(raw == 0, np.float32(BACKGROUND_VECTOR), best)
+    raw = np.empty(len(rows), dtype=np.float32)
+    normalised = np.empty_like(raw)
+    weights = np.array(plan.vector_weights, dtype=np.float32)
+    nearest_into(part.block.vectors, rows, part.queries, weights, scale.numbers(), raw, normalised)
+    return raw, normalised
+
+
+def rough_scores(part: VectorPart, plan: QueryPlan, rows: Rows, scale: Scale) -> Floats:
+    """Return the normalised score of each row by an 8-bit scan."""
+    best: Floats | None = None
+    unknown = np.ones(len(rows), dtype=np.bool_)
+    for vector, weight in zip(part.queries, plan.vector_weights, strict=True):
+        cosines = part.block.scan(rows, vector)
+        unknown &= cosines == 0
+        score = normalise_vector(cosines, scale, weight)
+        best = score if best is None else np.maximum(best, score)
+    assert best is not None
+    return np.where(unknown, np.float32(BACKGROUND_VECTOR), best)
 
 
 def unweighed(columns: Columns, rows: Rows) -> Evidence:

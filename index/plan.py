@@ -35,9 +35,10 @@ class QueryPlan:
         text_weights: one per text, in (0, 1].
         k: hits wanted, in [1, K_MAX].
         fusion: WEIGHTED or RRF.
-        min_score: lowest score to return, in [0, 1].
+        min_score: lowest score to return, in [0, 1]; None = below which it says nothing.
         weights: multipliers by channel, in [0, WEIGHT_MAX], default 1.
         exclude_labels: memories that must not answer.
+        with_relevance: whether the request is of a kind that relevance is made for.
     """
 
     view: View
@@ -48,9 +49,10 @@ class QueryPlan:
     text_weights: tuple[float, ...] = (1.0,)
     k: int = 5
     fusion: Fusion = Fusion.WEIGHTED
-    min_score: float = 0.0
+    min_score: float | None = 0.0
     weights: Mapping[Channel, float] = field(default_factory=dict)
     exclude_labels: frozenset[int] = frozenset()
+    with_relevance: bool = True
 
     def check(self, dim: int, parts: int = 1) -> None:
         """Check every limit named above.
@@ -61,7 +63,7 @@ class QueryPlan:
         """
         if not 1 <= self.k <= K_MAX:
             raise BadPlan(f"k {self.k} is not in [1, {K_MAX}]")
-        if not 0 <= self.min_score <= 1:
+        if self.min_score is not None and not 0 <= self.min_score <= 1:
             raise BadPlan(f"min_score {self.min_score} is not in [0, 1]")
         for channel, weight in self.weights.items():
             if not 0 <= weight <= WEIGHT_MAX:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -24,9 +24,10 @@ from recalld.index.evidence import (
     Rows,
     VectorPart,
     Words,
+    exact_scores,
     gathered,
+    rough_scores,
     unweighed,
-    vector_scores,
 )
 from recalld.index.exact import SCAN_COUNT_MIN, SCAN_SLACK, VectorBlock
 from recalld.index.filter import exclude
@@ -63,6 +64,7 @@ KEYWORD_COUNT = 256
 # for: measured with thousands of raw records, where similarity and words alone found 0.75 of the
 # answers, and 0.69 with relevance.
 RELEVANCE_COUNT_MAX = 2_000
+WORD_CHANNELS = frozenset({Channel.KEYWORD, Channel.IDENTIFIER, Channel.KEY})
 
 # From this many rows on it pays to drop most before their factors are gathered.
 REACH_COUNT_MIN = 2_048
@@ -99,13 +101,16 @@ class Searcher:
         params: numbers of the ranking.
         analyzer: the one that made the postings.
         exact_max: matches up to which the graph is not asked.
-        decays: half-lives and floors of `params`, as `decay_into` takes them.
+        decays: half-lives and floors of `params`, as `factors_into` takes them.
     """
 
     params: RankParams
     analyzer: Analyzer
     exact_max: int
     decays: NDArray[np.float64]
+    _standard: dict[tuple[Fusion, frozenset[Channel]], Weights] = field(
+        default_factory=dict, init=False
+    )
 
     def search(
         self, generation: Generation, plan: QueryPlan, words: Words | None = None
@@ -117,13 +122,11 @@ class Searcher:
         excluded[[row for row in named if excluded[row] == 0]] = Excluded.NAMED
         rows = np.flatnonzero(excluded == 0)
         matched = len(rows)
-        parts = self._parts(generation, plan)
-        if matched > RELEVANCE_COUNT_MAX:
-            parts = parts[:1]
-        asked = {channel for channel, _, _ in parts}
+        parts = self._parts(generation, plan, matched)
+        asked = frozenset(channel for channel, _, _ in parts)
         if plan.texts:
-            asked |= {Channel.KEYWORD, Channel.IDENTIFIER, Channel.KEY}
-        weights = make_weights(self.params, plan.fusion, frozenset(asked), plan.weights)
+            asked |= WORD_CHANNELS
+        weights = self._weights(plan, asked)
         if words is None:
             words = self.read(generation, plan.texts, plan.text_weights)
         if generation.graph is not None and plan.vectors is not None and matched > self.exact_max:
@@ -156,7 +159,7 @@ class Searcher:
         normalised = gathered(words, rows)
         slack = 0.0
         for channel, scale, part in parts:
-            _, normalised[channel] = vector_scores(part, plan, rows, scale, exact=False)
+            normalised[channel] = rough_scores(part, plan, rows, scale)
             step = SCAN_SLACK / (VECTOR_SPREADS_TOTAL * scale.spread)
             slack += float(weights.channels[channel]) * step
         if len(rows) > REACH_COUNT_MIN:
@@ -174,7 +177,7 @@ class Searcher:
         for channel, (values, _) in words.items():
             raw[channel] = values[rows]
         for channel, scale, part in parts:
-            raw[channel], normalised[channel] = vector_scores(part, plan, rows, scale, exact=True)
+            raw[channel], normalised[channel] = exact_scores(part, plan, rows, scale)
         columns = generation.columns
         return Evidence(
             columns.labels[rows],
@@ -184,12 +187,23 @@ class Searcher:
             self._factors(columns, rows, plan.view.now_us),
         )
 
-    def _parts(self, generation: Generation, plan: QueryPlan) -> Parts:
+    def _weights(self, plan: QueryPlan, asked: frozenset[Channel]) -> Weights:
+        """Lay out the weights; the usual ones are made once."""
+        if plan.weights:
+            return make_weights(plan.fusion, asked, plan.weights)
+        found = self._standard.get((plan.fusion, asked))
+        if found is None:
+            found = self._standard[plan.fusion, asked] = make_weights(plan.fusion, asked, {})
+        return found
+
+    def _parts(self, generation: Generation, plan: QueryPlan, matched: int) -> Parts:
         """Pair each vector channel with its scale, its rows and its part of the query."""
         if plan.vectors is None:
             return []
         dim = generation.blocks[0].vectors.shape[1]
         given = plan.vectors.shape[1] // dim
+        if not plan.with_relevance or matched > RELEVANCE_COUNT_MAX:
+            given = 1
         found = []
         for number, (channel, scale) in enumerate(
             zip(VECTOR_CHANNELS, self.params.scales(), strict=False)
@@ -244,21 +258,14 @@ class Searcher:
 
     def _factors(self, columns: Columns, rows: Rows, now_us: int) -> Floats:
         """Gather age, importance and confidence factors of rows."""
-        factors = np.empty((decay.FACTOR_COUNT, len(rows)), dtype=np.float32)
-        importance = columns.small[masks.IMPORTANCE, rows]
-        decay.decay_into(
-            columns.small[masks.KIND, rows],
-            importance,
-            columns.times[masks.ANCHOR_TIME, rows],
+        return decay.gather_factors(
+            rows,
+            columns.small,
+            columns.times[masks.ANCHOR_TIME],
+            columns.confidence,
             now_us,
             self.decays,
-            factors[decay.DECAY_ROW],
         )
-        factors[decay.IMPORTANCE_ROW] = decay.importance_factor(importance)
-        factors[decay.CONFIDENCE_ROW] = decay.confidence_factor(
-            columns.confidence[rows], columns.small[masks.STATED_BY, rows]
-        )
-        return factors
 
     def _graph_rows(
         self,
@@ -282,7 +289,7 @@ class Searcher:
             near = [columns.row(int(label)) for label in labels]
             chosen[[row for row in near if row >= 0]] = True
         for _, scale, part in parts[1:]:
-            _, near_by = vector_scores(part, plan, rows, scale, exact=False)
+            near_by = rough_scores(part, plan, rows, scale)
             chosen[rows[near_by >= kth_largest(near_by, min(wanted, len(near_by)))]] = True
         for _, normalised in words.values():
             kth = kth_largest(normalised, min(KEYWORD_COUNT, len(normalised)))

@@ -13,6 +13,9 @@ import math
 from dataclasses import dataclass, field
 from enum import IntEnum
 
+import numpy as np
+from numpy.typing import NDArray
+
 from recalld.scoring.errors import BadScoringInput
 
 KIND_COUNT = 9
@@ -39,9 +42,6 @@ VECTOR_SPREADS_TOTAL = 10.0
 BACKGROUND_VECTOR = VECTOR_SPREADS_BELOW / VECTOR_SPREADS_TOTAL
 # Keyword evidence (see recalld.index.postings) at which the scale ends.
 KEYWORD_EVIDENCE_MAX = 2.0
-# Scores below these say nothing: without and with relevance, whose background lies lower.
-CUT_ALONE = 0.05
-CUT_BESIDE_RELEVANCE = 0.02
 
 
 class Channel(IntEnum):
@@ -129,6 +129,43 @@ class Scale:
         if not (math.isfinite(self.spread) and 0 < self.spread <= 1):
             raise BadScoringInput(f"spread {self.spread} is not in (0, 1]")
 
+    def numbers(self) -> NDArray[np.float32]:
+        """Return float32[4] as `scan.nearest_into` takes it."""
+        ends = (VECTOR_SPREADS_BELOW, 1.0 / VECTOR_SPREADS_TOTAL)
+        return np.array([self.mean, 1.0 / self.spread, *ends], dtype=np.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class Mix:
+    """How the channels of a search become one base, and from where on it says something.
+
+    Attributes:
+        weights: one per Channel, log-odds at full evidence, in [0, 100].
+        background: log-odds of a memory that is as near as any unrelated one and shares no word.
+        cut: scores below it say nothing, in [0, 1].
+
+    Raises:
+        BadScoringInput: when a value is outside its range.
+    """
+
+    weights: tuple[float, ...]
+    background: float
+    cut: float
+
+    def __post_init__(self) -> None:
+        """Refuse numbers that would break the bounds promised above."""
+        if len(self.weights) != CHANNEL_COUNT or not all(0 <= w <= 100 for w in self.weights):
+            raise BadScoringInput(f"weights {self.weights} are not {CHANNEL_COUNT} in [0, 100]")
+        if not (math.isfinite(self.background) and 0 <= self.cut <= 1):
+            raise BadScoringInput(f"background {self.background} or cut {self.cut} out of range")
+
+
+SIMILAR = Mix((15.0, 10.0, 6.0, 4.0, 0.0, 0.0, 0.0, 0.0), -4.0, 0.05)
+# Words alone, when no vector came in time, reach lower scores.
+WORDS_ALONE = Mix(SIMILAR.weights, SIMILAR.background, 0.02)
+# Lower: more witnesses speak, and a base near 1 could not be told from another.
+BESIDE_RELEVANCE = Mix((8.0, 10.0, 6.0, 4.0, 8.0, 0.0, 0.0, 0.0), -6.0, 0.02)
+
 
 @dataclass(frozen=True, slots=True)
 class RankParams:
@@ -137,12 +174,8 @@ class RankParams:
     Attributes:
         mean: background cosine of the model, in [-1, 1].
         spread: standard deviation of the background cosines, in (0, 1].
-        weights: one per Channel, log-odds at full evidence, in [0, 100].
-        background: log-odds of a memory that is as near as any unrelated one and shares no word.
         decay: one per kind, index = kind.
         relevance: scale of the relevance vectors; None where the model makes none.
-        beside_relevance: weights and background of searches that ask for relevance too. They are
-            lower: more witnesses speak, and a base near 1 could not be told from another.
 
     Raises:
         BadScoringInput: when a value is outside its range.
@@ -150,36 +183,26 @@ class RankParams:
 
     mean: float
     spread: float
-    weights: tuple[float, ...] = (15.0, 10.0, 6.0, 4.0, 0.0, 0.0, 0.0, 0.0)
-    background: float = -4.0
     decay: tuple[Decay, ...] = field(default_factory=_unset_as_fact)
     relevance: Scale | None = None
-    beside_relevance: tuple[tuple[float, ...], float] = (
-        (8.0, 10.0, 6.0, 4.0, 8.0, 0.0, 0.0, 0.0),
-        -6.0,
-    )
 
     def __post_init__(self) -> None:
         """Refuse numbers that would break the bounds promised above."""
         Scale(self.mean, self.spread)
-        for weights, background in ((self.weights, self.background), self.beside_relevance):
-            if len(weights) != CHANNEL_COUNT or not all(0 <= w <= 100 for w in weights):
-                raise BadScoringInput(f"weights {weights} are not {CHANNEL_COUNT} in [0, 100]")
-            if not math.isfinite(background):
-                raise BadScoringInput(f"background {background} is not finite")
         if len(self.decay) != KIND_COUNT:
             raise BadScoringInput(f"{len(self.decay)} decays, one per kind is {KIND_COUNT}")
         for kind, decay in enumerate(self.decay):
             if not (decay.half_life_s > 0 and FLOOR_MIN <= decay.floor <= 1):
                 raise BadScoringInput(f"decay of kind {kind} is outside its limits: {decay}")
 
-    def mix(self, asked: frozenset[Channel]) -> tuple[tuple[float, ...], float]:
-        """Return weights and background of a search that asks for these channels."""
-        if Channel.RELEVANCE in asked:
-            return self.beside_relevance
-        return self.weights, self.background
-
     def scales(self) -> tuple[Scale, ...]:
         """Return the scale of each vector channel that the model serves, in their order."""
         similarity = Scale(self.mean, self.spread)
         return (similarity,) if self.relevance is None else (similarity, self.relevance)
+
+
+def mix_of(asked: frozenset[Channel]) -> Mix:
+    """Return the mix of a search that asks for these channels."""
+    if Channel.RELEVANCE in asked:
+        return BESIDE_RELEVANCE
+    return SIMILAR if Channel.VECTOR in asked else WORDS_ALONE

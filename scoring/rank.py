@@ -30,6 +30,7 @@ from recalld.scoring.params import (
     Channel,
     Fusion,
     RankParams,
+    mix_of,
 )
 from recalld.scoring.topk import kth_largest, select
 
@@ -45,11 +46,13 @@ class Weights:
         fusion: WEIGHTED or RRF.
         channels: float32[CHANNEL_COUNT]; for RRF they sum to 1.
         bias: log-odds added by WEIGHTED; infinite when nothing was asked, which makes every base 1.
+        cut: scores below it say nothing, in [0, 1].
     """
 
     fusion: Fusion
     channels: NDArray[np.float32]
     bias: float
+    cut: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,6 @@ class Ranked:
 
 
 def make_weights(
-    params: RankParams,
     fusion: Fusion,
     asked: frozenset[Channel],
     multipliers: Mapping[Channel, float],
@@ -98,7 +100,6 @@ def make_weights(
     """Lay out the weights of one search.
 
     Args:
-        params: the model's weights.
         fusion: WEIGHTED or RRF.
         asked: channels that the search uses; empty when nothing was asked but a filter.
         multipliers: by channel, in [0, WEIGHT_MAX], default 1.
@@ -115,26 +116,26 @@ def make_weights(
     channels = np.zeros(CHANNEL_COUNT, dtype=np.float32)
     if not asked:
         return Weights(Fusion.WEIGHTED, channels, math.inf)
-    weights, background = params.mix(asked)
+    mix = mix_of(asked)
     for channel in asked:
-        own = weights[channel] if fusion == Fusion.WEIGHTED else 1.0
+        own = mix.weights[channel] if fusion == Fusion.WEIGHTED else 1.0
         channels[channel] = own * multipliers.get(channel, 1.0)
     if fusion == Fusion.RRF:
         total = channels.sum()
-        return Weights(fusion, channels / total if total > 0 else channels, 0.0)
+        return Weights(fusion, channels / total if total > 0 else channels, 0.0, mix.cut)
     vectors = sum(float(channels[channel]) for channel in VECTOR_CHANNELS)
-    bias = background - BACKGROUND_VECTOR * vectors
-    return Weights(fusion, channels, bias)
+    bias = mix.background - BACKGROUND_VECTOR * vectors
+    return Weights(fusion, channels, bias, mix.cut)
 
 
-def rank(evidence: Evidence, weights: Weights, k: int, min_score: float) -> Ranked:
+def rank(evidence: Evidence, weights: Weights, k: int, min_score: float | None) -> Ranked:
     """Order candidates.
 
     Args:
         evidence: the candidates; for RRF all that match, since ranks are among them.
         weights: from `make_weights`.
         k: how many at most, >= 0.
-        min_score: lowest score to return.
+        min_score: lowest score to return; None = the cut of the weights.
 
     Returns:
         At most k candidates, by score descending, then newer, then larger label.
@@ -149,7 +150,8 @@ def rank(evidence: Evidence, weights: Weights, k: int, min_score: float) -> Rank
     else:
         score_into(normalised, weights.channels, weights.bias, evidence.factors, base, scores)
     best = select(scores, evidence.create_us, evidence.labels, k)
-    best = best[scores[best] >= np.float32(min_score)]
+    lowest = weights.cut if min_score is None else min_score
+    best = best[scores[best] >= np.float32(lowest)]
     return Ranked(
         evidence.labels[best],
         scores[best],

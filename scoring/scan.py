@@ -60,6 +60,52 @@ def rescore_into(vectors, rows, query, similarity):  # type: ignore[no-untyped-d
         similarity[i] = total
 
 
+@kernel(
+    "f32[:,:]",
+    "i64[:]",
+    "f32[:,:]",
+    "f32[:]",
+    "f32[:]",
+    "out f32[:]",
+    "out f32[:]",
+    reassociate=True,
+)
+def nearest_into(vectors, rows, queries, weights, scale, raw, normalised):  # type: ignore[no-untyped-def]
+    """Exact cosines of chosen rows with their best query, and these on the model's fixed scale.
+
+    The same as `rescore_into` and `fuse.normalise_vector` for each query, in one pass.
+
+    Args:
+        vectors: float32[n, dim]; a row of zeros is a vector that is not known.
+        rows: int64[m], each in [0, n).
+        queries: float32[q, dim], q >= 1.
+        weights: float32[q], in (0, 1]: what stands out from the background shrinks by it.
+        scale: float32[4]: background mean, 1 / spread, spreads below the mean, 1 / all spreads.
+        raw: float32[m], written with cosines.
+        normalised: float32[m], written, in 0..1; unknown vectors lie at the background.
+    """
+    dim = queries.shape[1]
+    for i in range(rows.shape[0]):
+        row = vectors[rows[i]]
+        best = np.float32(-1.0)
+        cosine = np.float32(0.0)
+        for q in range(queries.shape[0]):
+            query = queries[q]
+            total = np.float32(0.0)
+            for j in range(dim):
+                total += row[j] * query[j]
+            z = (total - scale[0]) * scale[1]
+            if z > 0:
+                z *= weights[q]
+            score = min(max((z + scale[2]) * scale[3], np.float32(0.0)), np.float32(1.0))
+            if score > best:
+                best = score
+                cosine = total
+        raw[i] = cosine
+        # A cosine of exactly 0 is that of a memory whose vector is not known: neither near nor far.
+        normalised[i] = best if cosine != 0 else scale[2] * scale[3]
+
+
 def quantise(vectors: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
     """Quantise rows to 8 bits, each with its own step.
 

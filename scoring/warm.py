@@ -20,18 +20,21 @@ def warm() -> None:
     codes, steps = scan.quantise(vector)
     scan.scan_into(codes, steps, rows, codes[0], steps[0], one.copy())
     scan.rescore_into(vector, rows, vector[0], one.copy())
+    scale = params.Scale(0.0, 1.0).numbers()
+    scan.nearest_into(vector, rows, vector, one, scale, one.copy(), one.copy())
     entries = np.array([1, keyword.NO_ENTRY], dtype=np.int64)
     starts = np.array([0, 2], dtype=np.int64)
     words = np.ones((2, 1), dtype=np.float32)
     keyword.add_words_into(entries, starts, words, one, 1.0, one.copy(), one.copy())
     table = decay.decay_table(params.RankParams(0.0, 1.0))
-    decay.decay_into(small, small, rows, 1, table, one.copy())
+    kinds = np.ones((masks.SMALL_COUNT, 1), dtype=np.uint8)
+    decay.gather_factors(rows, kinds, rows, one, 1, table)
     fuse.fuse_into(vector, one, 0.0, one.copy())
     fuse.score_into(vector, one, 0.0, vector, one.copy(), one.copy())
     topk.top_into(one, rows, rows, np.zeros(1, dtype=np.int64))
     masks.view_into(
         small,
-        np.ones((masks.SMALL_COUNT, 1), dtype=np.uint8),
+        kinds,
         np.zeros((masks.TIME_COUNT, 1), dtype=np.int64),
         np.zeros(1, dtype=np.int32),
         np.zeros(masks.VIEW_COUNT, dtype=np.int64),

@@ -43,7 +43,7 @@ class Ask:
         turns: texts of the recent turns, oldest first.
         kinds: kinds wanted; empty = all.
         view: visibility, times and statuses.
-        min_score: lowest score; None = the server's cut.
+        min_score: lowest score; None = below which it says nothing.
         degraded: what was changed about the request.
     """
 
@@ -109,7 +109,7 @@ def decode(
         view=view,
         min_score=validate.fraction(request.min_score, f"{at}min_score")
         if request.HasField("min_score")
-        else None,
+        else default.min_score,
         fusion=Fusion(fusion) if fusion else default.fusion,
         weights=_weights(request, at, default.channels),
         explain=request.explain,
@@ -122,12 +122,12 @@ class Defaults:
     """What the configuration and the model say where a request does not.
 
     Attributes:
-        min_score: the server's cut.
+        min_score: lowest score to return; None = below which it says nothing.
         fusion: how channels become one.
         channels: those that this server's model has.
     """
 
-    min_score: float
+    min_score: float | None
     fusion: Fusion
     channels: frozenset[Channel]
 

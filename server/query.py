@@ -39,13 +39,23 @@ def text_weights(texts: Sequence[str]) -> tuple[float, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What the channels are asked: the request itself first, then what the recent turns add."""
+    """What the channels are asked: the request itself first, then what the recent turns add.
+
+    Attributes:
+        vectors: as `QueryPlan.vectors`.
+        texts: for the words.
+        excluded: labels that must not answer.
+        degraded: what was left out for want of time.
+        readings: what the words say already, one per partition.
+        with_relevance: whether the request is of a length that relevance is trained on.
+    """
 
     vectors: NDArray[np.float32] | None
     texts: tuple[str, ...]
     excluded: frozenset[int] = frozenset()
     degraded: tuple[str, ...] = ()
     readings: tuple[Reading | None, ...] = ()
+    with_relevance: bool = True
 
 
 async def make_query(
@@ -68,10 +78,11 @@ async def make_query(
         return Query(None, ())
     texts = (asked.text, *asked.turns[-CONTEXT_TURN_COUNT:])
     readings: tuple[Reading | None, ...] = ()
+    is_short = request_size(asked.text) <= REQUEST_TOKENS_MAX
     try:
         pending = embedder.submit(texts, is_query=True)
         if pending.done():
-            return Query(_fit(pending.result(), asked.text, embedder.dim), texts)
+            return Query(pending.result(), texts, with_relevance=is_short)
         # The words are looked up while the model is at work on another core.
         weights = text_weights(texts)
         readings = tuple(
@@ -79,20 +90,13 @@ async def make_query(
             for part in chosen
         )
         wait_s = call.remaining_s() - EMBED_RESERVE_S
-        waiting = asyncio.wrap_future(pending)
-        vectors = await asyncio.wait_for(
-            waiting, None if wait_s == float("inf") else max(0.0, wait_s)
-        )
+        async with asyncio.timeout(None if wait_s == float("inf") else max(0.0, wait_s)):
+            vectors = await asyncio.wrap_future(pending)
     except TimeoutError:
         return Query(None, texts, degraded=("embedder_deadline",), readings=readings)
     except EmbedQueueFull:
         return Query(None, texts, degraded=("embedder_overloaded",))
-    return Query(_fit(vectors, asked.text, embedder.dim), texts, readings=readings)
-
-
-def _fit(vectors: NDArray[np.float32], text: str, dim: int) -> NDArray[np.float32]:
-    """Vectors without their relevance where the request is longer than what it was trained on."""
-    return vectors[:, :dim] if request_size(text) > REQUEST_TOKENS_MAX else vectors
+    return Query(vectors, texts, readings=readings, with_relevance=is_short)
 
 
 def request_size(text: str) -> float:

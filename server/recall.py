@@ -23,8 +23,6 @@ from recalld.index.conditions import Filter, NumberIn
 from recalld.index.plan import QueryPlan, Ranking
 from recalld.index.search import Reading
 from recalld.scoring.params import (
-    CUT_ALONE,
-    CUT_BESIDE_RELEVANCE,
     SERVED_CHANNELS,
     Channel,
     Fusion,
@@ -51,9 +49,6 @@ from recalld.server.query import (
 from recalld.server.writer import Writer
 from recalld.storage.record import MemoryRecord
 from recalld.v1 import recall_service_pb2 as pb
-
-WORDS_ALONE_CUT = 0.02
-"""The cut when there is no vector: what shares a word passes, what shares none does not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +95,8 @@ class Recall:
         """Turn the configuration into the ranking's own terms."""
         fusion = Fusion.RRF if self.ranking.fusion == "rrf" else Fusion.WEIGHTED
         has_relevance = self.embedder.relevance is not None
-        own = CUT_BESIDE_RELEVANCE if has_relevance else CUT_ALONE
-        cut = own if self.ranking.min_score is None else self.ranking.min_score
         channels = SERVED_CHANNELS if has_relevance else SERVED_CHANNELS - {Channel.RELEVANCE}
-        object.__setattr__(self, "defaults", Defaults(cut, fusion, channels))
+        object.__setattr__(self, "defaults", Defaults(self.ranking.min_score, fusion, channels))
 
     async def __call__(self, request: pb.RecallRequest, call: Call) -> pb.RecallResponse:
         """Recall."""
@@ -192,21 +185,16 @@ class Recall:
             view=asked.view,
             filter=condition,
             vectors=query.vectors,
+            with_relevance=query.with_relevance,
             vector_weights=(1.0, *[CONTEXT_WEIGHT] * (vector_count - 1)),
             texts=query.texts,
             text_weights=text_weights(query.texts),
             k=k or asked.k,
             fusion=asked.fusion,
-            min_score=self._cut(asked, query) if min_score is None else min_score,
+            min_score=asked.min_score if min_score is None else min_score,
             weights=asked.weights,
             exclude_labels=query.excluded,
         )
-
-    def _cut(self, asked: Ask, query: Query) -> float:
-        """Lowest score to return."""
-        if asked.min_score is not None:
-            return asked.min_score
-        return WORDS_ALONE_CUT if query.degraded else self.defaults.min_score
 
     async def _search(self, part: Partition, plan: QueryPlan, reading: Reading | None) -> Ranking:
         """Search, on the loop when it is short, else on the pool."""

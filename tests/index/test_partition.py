@@ -93,13 +93,11 @@ def expected_score(row: IndexRow, vector, row_list, live, plan: QueryPlan) -> fl
         if row.key and (text == row.key or row.key in tokens.identifiers):
             x[Channel.KEY] = max(x[Channel.KEY], weight)
     used = [parts > 0] + [bool(plan.texts)] * 3 + [parts > 1] + [False] * 3
-    mixed, background = (
-        PARAMS.beside_relevance if parts > 1 else (PARAMS.weights, PARAMS.background)
-    )
-    weights = [w if u else 0.0 for w, u in zip(mixed, used, strict=True)]
+    mix = params.BESIDE_RELEVANCE if parts > 1 else params.SIMILAR
+    weights = [w if u else 0.0 for w, u in zip(mix.weights, used, strict=True)]
     if not any(used):
         return 1.0
-    base = naive.base(x, weights, background - 0.3 * (weights[0] + weights[4]))
+    base = naive.base(x, weights, mix.background - 0.3 * (weights[0] + weights[4]))
     age = plan.view.now_us - row.anchor_time_us
     fade = naive.decay(decay_table(PARAMS).tolist(), row.kind, row.importance == 4, age)
     speaker = params.STATED_BY_FACTOR[row.stated_by]

@@ -6,8 +6,14 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.scoring import params
-from recalld.scoring.decay import confidence_factor, decay_into, decay_table, importance_factor
+from recalld.scoring import masks, params
+from recalld.scoring.decay import (
+    CONFIDENCE_ROW,
+    DECAY_ROW,
+    IMPORTANCE_ROW,
+    decay_table,
+    gather_factors,
+)
 from tests.scoring import naive
 
 PARAMS = params.RankParams(0.0, 1.0)
@@ -17,28 +23,43 @@ DAY_US = 24 * HOUR_US
 AGES = st.integers(-(10**15), 10**16)
 
 
+NOW_US = 2 * 10**16
+
+
+def factors(kinds, levels, ages_us, confidence=None, speakers=None):
+    """Return float32[3, m] of memories, named in the order of their rows."""
+    m = len(ages_us)
+    small = np.zeros((masks.SMALL_COUNT, m), dtype=np.uint8)
+    small[masks.KIND], small[masks.IMPORTANCE] = kinds, levels
+    small[masks.STATED_BY] = 1 if speakers is None else speakers
+    sure = np.ones(m) if confidence is None else np.asarray(confidence)
+    anchors = NOW_US - np.array(ages_us, dtype=np.int64)
+    rows = np.arange(m)
+    return gather_factors(rows, small, anchors, sure.astype(np.float32), NOW_US, TABLE)
+
+
 def faded(kind: int, age_us: int, importance: int = params.MEDIUM) -> float:
     """Return one decay factor."""
-    out = np.empty(1, dtype=np.float32)
-    kinds = np.array([kind], dtype=np.uint8)
-    levels = np.array([importance], dtype=np.uint8)
-    now = 2 * 10**16
-    decay_into(kinds, levels, np.array([now - age_us]), now, TABLE, out)
-    return float(out[0])
+    return float(factors([kind], [importance], [age_us])[DECAY_ROW, 0])
 
 
 @given(st.lists(st.tuples(st.integers(0, 8), st.integers(0, 4), AGES), max_size=20))
 def test_decay_equals_the_naive_formula(memories):
     """Every factor is floor + (1 - floor) * 2^(-age / half-life)."""
-    now = 2 * 10**16
-    kinds = np.array([m[0] for m in memories], dtype=np.uint8)
-    levels = np.array([m[1] for m in memories], dtype=np.uint8)
-    anchors = np.array([now - m[2] for m in memories], dtype=np.int64)
-    out = np.empty(len(memories), dtype=np.float32)
-    decay_into(kinds, levels, anchors, now, TABLE, out)
+    kinds, levels, ages = ([m[i] for m in memories] for i in range(3))
     table = [tuple(row) for row in TABLE]
     expected = [naive.decay(table, k, level == params.PINNED, age) for k, level, age in memories]
-    assert np.allclose(out, expected, atol=1e-6)
+    assert np.allclose(factors(kinds, levels, ages)[DECAY_ROW], expected, atol=1e-6)
+
+
+def test_factors_are_those_of_the_chosen_rows():
+    """Rows may come in any order and more than once."""
+    small = np.zeros((masks.SMALL_COUNT, 3), dtype=np.uint8)
+    small[masks.IMPORTANCE] = (params.LOW, params.HIGH, params.PINNED)
+    anchors = np.zeros(3, dtype=np.int64)
+    rows = np.array([2, 0, 2])
+    out = gather_factors(rows, small, anchors, np.ones(3, np.float32), 1, TABLE)
+    assert np.allclose(out[IMPORTANCE_ROW], [1.0, 0.87, 1.0])
 
 
 @given(st.integers(1, 8), AGES, AGES)
@@ -66,10 +87,9 @@ def test_new_pinned_and_document_memories_do_not_decay():
 
 def test_importance_and_confidence_are_ordered_and_bounded():
     """More important, surer and better sourced memories get larger factors, none above 1."""
-    levels = importance_factor(np.arange(5, dtype=np.uint8))
-    assert levels[params.LOW] < levels[params.MEDIUM] < levels[params.HIGH] < levels[params.PINNED]
-    assert levels[params.PINNED] == 1
-    sure = confidence_factor(np.array([0, 0.5, 1], np.float32), np.ones(3, dtype=np.uint8))
+    out = factors([1] * 5, range(5), [0] * 5)[IMPORTANCE_ROW]
+    assert out[params.LOW] < out[params.MEDIUM] < out[params.HIGH] < out[params.PINNED] == 1
+    sure = factors([1] * 3, [1] * 3, [0] * 3, confidence=[0, 0.5, 1])[CONFIDENCE_ROW]
     assert np.allclose(sure, [0.8, 0.9, 1.0])
-    speakers = confidence_factor(np.ones(5, np.float32), np.arange(5, dtype=np.uint8))
+    speakers = factors([1] * 5, [1] * 5, [0] * 5, speakers=range(5))[CONFIDENCE_ROW]
     assert speakers[params.AGENT] < speakers[params.USER] == 1

@@ -10,10 +10,18 @@ from hypothesis.extra import numpy as hnp
 
 from recalld.scoring.errors import BadScoringInput
 from recalld.scoring.explain import parts, recompute
-from recalld.scoring.params import CHANNEL_COUNT, Channel, Fusion, RankParams
+from recalld.scoring.params import (
+    BESIDE_RELEVANCE,
+    CHANNEL_COUNT,
+    SIMILAR,
+    WORDS_ALONE,
+    Channel,
+    Fusion,
+    Mix,
+    RankParams,
+)
 from recalld.scoring.rank import Evidence, make_weights, may_win, rank, within_reach
 
-PARAMS = RankParams(0.75, 0.05)
 ALL = frozenset(Channel)
 FACTOR = st.floats(0.25, 1, width=32)
 
@@ -35,7 +43,7 @@ def evidences(draw, max_size=25):
 @given(evidences(), st.sampled_from(Fusion), st.integers(0, 30))
 def test_the_parts_of_every_hit_make_its_score(evidence, fusion, k):
     """Recomputing from the parts gives the ranked score within 1e-6, under both fusions."""
-    ranked = rank(evidence, make_weights(PARAMS, fusion, ALL, {}), k, 0.0)
+    ranked = rank(evidence, make_weights(fusion, ALL, {}), k, 0.0)
     assert len(ranked.labels) == min(k, len(evidence.labels))
     for place in range(len(ranked.labels)):
         given_parts = parts(ranked, place)
@@ -55,7 +63,7 @@ def test_permuting_the_candidates_changes_nothing(evidence, fusion, k, random):
         np.ascontiguousarray(evidence.normalised[:, order]),
         np.ascontiguousarray(evidence.factors[:, order]),
     )
-    weights = make_weights(PARAMS, fusion, ALL, {})
+    weights = make_weights(fusion, ALL, {})
     one, other = rank(evidence, weights, k, 0.0), rank(shuffled, weights, k, 0.0)
     assert one.labels.tolist() == other.labels.tolist()
     assert one.scores.tolist() == other.scores.tolist()
@@ -64,7 +72,7 @@ def test_permuting_the_candidates_changes_nothing(evidence, fusion, k, random):
 @given(evidences(max_size=60), st.integers(1, 5), st.sampled_from([0, 1 / 64, 1 / 32]), st.data())
 def test_pruning_never_drops_a_winner(evidence, k, error, data):
     """Whatever is among the best k stays, though the evidence seen is off by up to the slack."""
-    weights = make_weights(PARAMS, Fusion.WEIGHTED, ALL, {})
+    weights = make_weights(Fusion.WEIGHTED, ALL, {})
     best = rank(evidence, weights, k, 0.0)
     errors = st.sampled_from([-error, 0.0, error])
     seen = evidence.normalised.copy()
@@ -85,22 +93,46 @@ def test_min_score_drops_the_tail():
         np.array([[0.9, 0.1], [0.9, 0], [0, 0], [0, 0], [0.9, 0.1]], dtype=np.float32),
         np.ones((3, 2), np.float32),
     )
-    weights = make_weights(PARAMS, Fusion.WEIGHTED, ALL, {})
+    weights = make_weights(Fusion.WEIGHTED, ALL, {})
     assert rank(evidence, weights, 2, 0.5).labels.tolist() == [1]
 
 
 def test_the_background_keeps_its_base_whatever_the_vector_weighs():
     """A memory at the background mean has the same log-odds under every multiplier."""
     for multiplier in (0.0, 0.5, 1.0, 3.0):
-        weights = make_weights(PARAMS, Fusion.WEIGHTED, ALL, {Channel.VECTOR: multiplier})
+        weights = make_weights(Fusion.WEIGHTED, ALL, {Channel.VECTOR: multiplier})
         vectors = weights.channels[Channel.VECTOR] + weights.channels[Channel.RELEVANCE]
         logit = weights.bias + 0.3 * float(vectors)
-        assert math.isclose(logit, PARAMS.beside_relevance[1], abs_tol=1e-5)
+        assert math.isclose(logit, BESIDE_RELEVANCE.background, abs_tol=1e-5)
+
+
+def test_the_cut_is_that_of_the_channels_asked():
+    """Relevance, similarity and words alone each have a cut of their own."""
+    words = frozenset({Channel.KEYWORD, Channel.IDENTIFIER, Channel.KEY})
+    for asked, mix in (
+        (ALL, BESIDE_RELEVANCE),
+        (words | {Channel.VECTOR}, SIMILAR),
+        (words, WORDS_ALONE),
+    ):
+        weights = make_weights(Fusion.WEIGHTED, asked, {})
+        assert weights.cut == mix.cut
+        evidence = Evidence(
+            np.array([1, 2]),
+            np.array([1, 1]),
+            np.zeros((CHANNEL_COUNT, 2), np.float32),
+            np.zeros((CHANNEL_COUNT, 2), np.float32),
+            np.ones((3, 2), np.float32),
+        )
+        evidence.normalised[Channel.KEYWORD] = [1.0, 0.0]
+        full = 1 / (1 + math.exp(-(weights.bias + mix.weights[Channel.KEYWORD])))
+        none = 1 / (1 + math.exp(-weights.bias))
+        expected = [label for label, score in ((1, full), (2, none)) if score >= mix.cut]
+        assert rank(evidence, weights, 2, None).labels.tolist() == expected
 
 
 def test_rrf_weights_sum_to_one():
     """RRF scores are at most 1, whatever channels are asked."""
-    weights = make_weights(PARAMS, Fusion.RRF, ALL, {Channel.KEYWORD: 3.0})
+    weights = make_weights(Fusion.RRF, ALL, {Channel.KEYWORD: 3.0})
     assert math.isclose(float(weights.channels.sum()), 1.0, abs_tol=1e-6)
 
 
@@ -108,7 +140,7 @@ def test_a_weight_out_of_range_is_refused():
     """Negative, huge and NaN multipliers raise."""
     for multiplier in (-1.0, 11.0, math.nan):
         with pytest.raises(BadScoringInput):
-            make_weights(PARAMS, Fusion.WEIGHTED, ALL, {Channel.KEY: multiplier})
+            make_weights(Fusion.WEIGHTED, ALL, {Channel.KEY: multiplier})
 
 
 def test_parameters_out_of_range_are_refused():
@@ -118,4 +150,8 @@ def test_parameters_out_of_range_are_refused():
     with pytest.raises(BadScoringInput):
         RankParams(math.nan, 0.1)
     with pytest.raises(BadScoringInput):
-        RankParams(0.7, 0.1, weights=(1.0, -1.0, 0.0, 0.0))
+        Mix((1.0, -1.0, *[0.0] * (CHANNEL_COUNT - 2)), 0.0, 0.0)
+    with pytest.raises(BadScoringInput):
+        Mix((1.0,), 0.0, 0.0)
+    with pytest.raises(BadScoringInput):
+        Mix((1.0,) * CHANNEL_COUNT, 0.0, 1.5)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from recalld.scoring.scan import quantise, rescore_into, scan_into
+from recalld.scoring.scan import nearest_into, quantise, rescore_into, scan_into
 from tests.scoring import naive
 
 FINITE = st.floats(-1, 1, width=32)
@@ -39,6 +39,31 @@ def test_scanning_equals_the_dot_product_of_the_codes(vectors, data):
     scan_into(codes, steps, rows, code[0], step[0], out)
     expected = [naive.dot(codes[r], code[0]) * float(steps[r]) * float(step[0]) for r in rows]
     assert np.allclose(out, expected, rtol=1e-5, atol=1e-6)
+
+
+@given(hnp.arrays(np.float32, SHAPES, elements=FINITE), st.data())
+def test_the_nearest_query_counts(vectors, data):
+    """Each row gets the cosine and the clipped, weighed z-score of its best query."""
+    n, dim = vectors.shape
+    count = data.draw(st.integers(1, 3))
+    queries = data.draw(hnp.arrays(np.float32, (count, dim), elements=FINITE))
+    weights = data.draw(st.lists(st.sampled_from([1.0, 0.5]), min_size=count, max_size=count))
+    mean, spread = 0.25, 0.5
+    scale = np.array([mean, 1 / spread, 3.0, 0.1], dtype=np.float32)
+    rows = np.arange(n)[::-1].copy()
+    raw, out = np.empty(n, np.float32), np.empty(n, np.float32)
+    nearest_into(vectors, rows, queries, np.array(weights, np.float32), scale, raw, out)
+    for place, row in enumerate(rows):
+        cosines = [naive.dot(vectors[row], query) for query in queries]
+        scores = []
+        for cosine, weight in zip(cosines, weights, strict=True):
+            z = (cosine - mean) / spread
+            scores.append(min(1.0, max(0.0, ((z * weight if z > 0 else z) + 3) / 10)))
+        if not vectors[row].any():
+            assert (raw[place], out[place]) == (0.0, np.float32(0.3))
+            continue
+        assert np.isclose(raw[place], cosines, atol=1e-5).any()
+        assert np.isclose(out[place], max(scores), atol=1e-5) or abs(raw[place]) < 1e-5
 
 
 @given(hnp.arrays(np.float32, SHAPES, elements=FINITE))
