@@ -38,11 +38,14 @@ K = 5
 CLUSTERS = 50
 CLUSTER_SPREAD = 0.6  # length of the noise against that of the cluster's centre
 QUERY_COUNT = 256  # different query vectors, sent in turn
+SELDOM = "bare echo, one an embedding"
 BATCH = 64
 FILL_BATCH = 250
 SEED = 7
 GOAL_RATIO = 2.0  # recall by vector against the echo, round trip, at 1 client
-GOAL_TEXT_EXCESS_ECHOES = 2.0  # text recall against its embedding plus so many echoes
+# Text recall against its embedding plus so many echoes, called as seldom as an embedding lets one
+# call: a processor that slept for 10 ms takes twice as long for anything, a bare echo too.
+GOAL_TEXT_EXCESS_ECHOES = 2.0
 
 
 @dataclass(frozen=True)
@@ -189,12 +192,21 @@ def run(effort: Effort, embedder: str = "onnx") -> Report:
             echo = measure("bare echo", echo_address, METHOD, vectors[RATIO_SIZE], effort)
             rows = [bench.measure(f"recall by vector, {s}", vectors[s]) for s in SIZES]
             again = measure("bare echo, again", echo_address, METHOD, vectors[RATIO_SIZE], effort)
+            texts = bench.by_text(RATIO_SIZE, effort.texts)
+            uncached, embed_s = _by_text(bench, texts)
+            seldom = _seldom(echo_address, vectors[RATIO_SIZE], effort, embed_s)
         rows.append(bench.measure(f"recall by key, {RATIO_SIZE}", bench.by_key(RATIO_SIZE)))
-        texts = bench.by_text(RATIO_SIZE, effort.texts)
-        uncached, embed_s = _by_text(bench, texts)
         rows += [uncached, bench.measure(f"recall by text, cached, {RATIO_SIZE}", texts[:1])]
         rows += bench.remember_rows()
-    return _report([echo, again, *rows], embed_s)
+    return _report([echo, again, seldom, *rows], embed_s)
+
+
+def _seldom(address: str, requests: Sequence[RecallRequest], effort: Effort, pause_s: float) -> Row:
+    """The echo, called as seldom as recall by a new text can be."""
+    call, close = recall_call(address, METHOD, requests)
+    latency = in_a_row(call, effort.texts, pause_s=pause_s)
+    close()
+    return Row(SELDOM, latency)
 
 
 def _by_text(bench: Bench, texts: Sequence[RecallRequest]) -> tuple[Row, float]:
@@ -240,8 +252,10 @@ def _report(rows: Sequence[Row], embed_s: float) -> Report:
     text = by_name[f"recall by text, uncached, {RATIO_SIZE}"]
     ratio = vector.latency.p50_s / echo_s
     share = (vector.per_second or 0.0) / echo_rate
-    excess_s = text.latency.p50_s - embed_s - echo_s
-    allowed_s = embed_s + GOAL_TEXT_EXCESS_ECHOES * echo_s
+    seldom_s = by_name[SELDOM].latency.p50_s
+    excess_s = text.latency.p50_s - embed_s - seldom_s
+    allowed_s = embed_s + GOAL_TEXT_EXCESS_ECHOES * seldom_s
+    back_to_back_s = embed_s + GOAL_TEXT_EXCESS_ECHOES * echo_s
     figures |= {"vector_to_echo": ratio, "vector_rate_to_echo": share}
     figures["text_excess_ms"] = 1e3 * excess_s
     notes = [
@@ -249,7 +263,9 @@ def _report(rows: Sequence[Row], embed_s: float) -> Report:
         f"(goal <= {GOAL_RATIO:.0f}), {share:.2f} of its calls a second",
         f"recall by text: p50 {1e3 * text.latency.p50_s:.2f} ms, of which embedding "
         f"{1e3 * embed_s:.2f} ms; embedding + {GOAL_TEXT_EXCESS_ECHOES:.0f} echoes is "
-        f"{1e3 * allowed_s:.2f} ms; p50 - (embedding + echo) is {1e3 * excess_s:.2f} ms",
+        f"{1e3 * allowed_s:.2f} ms with echoes as seldom as such calls "
+        f"({1e3 * back_to_back_s:.2f} ms with echoes back to back); "
+        f"p50 - (embedding + echo) is {1e3 * excess_s:.2f} ms",
     ]
     return Report(figures, [Table("Cost of a call", columns, table)], notes)
 

@@ -41,18 +41,26 @@ def percentiles(samples_s: Sequence[float]) -> Latency:
     return Latency(p50, p95, p99, len(samples_s))
 
 
-def in_a_row(call: Callable[[int], object], count: int, warm_up: int = WARM_UP_CALLS) -> Latency:
+def in_a_row(
+    call: Callable[[int], object],
+    count: int,
+    warm_up: int = WARM_UP_CALLS,
+    pause_s: float = 0.0,
+) -> Latency:
     """Times `count` calls, one after the other, after some that are not timed.
 
     Args:
         call: makes one call; gets a number that never repeats.
         count: calls that are timed.
         warm_up: calls before them.
+        pause_s: time between calls, in which the processors fall asleep as they do in a real one.
     """
     for i in range(warm_up):
         call(i)
     samples_s = []
     for i in range(warm_up, warm_up + count):
+        if pause_s:
+            time.sleep(pause_s)
         start = time.perf_counter()
         call(i)
         samples_s.append(time.perf_counter() - start)

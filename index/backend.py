@@ -117,7 +117,8 @@ def check_vectors(vectors: NDArray[np.float32], count: int, dim: int) -> NDArray
     if array.shape != (count, dim):
         raise BadVector(f"vectors have shape {array.shape}, not ({count}, {dim})")
     array = np.ascontiguousarray(array)
-    lengths = np.sqrt(np.einsum("ij,ij->i", array, array, dtype=np.float64))
+    with np.errstate(over="ignore", invalid="ignore"):
+        lengths = np.sqrt(np.vecdot(array, array))
     # Written so that NaN and infinity fail too.
     bad = np.flatnonzero(~(np.abs(lengths - 1.0) <= NORM_TOLERANCE))
     if len(bad):

@@ -103,7 +103,7 @@ def exclude(columns: Columns, view: View, condition: Filter) -> NDArray[np.uint8
     wanted[list(view.statuses)] = 1
     agents = columns.strings[AGENT]
     view_into(columns.alive, columns.small, columns.times, agents, asked, wanted, excluded)
-    if condition != Filter():
+    if condition.must or condition.should or condition.must_not:
         passes = _tree(columns, condition)
         excluded[~passes & (excluded == 0)] = Excluded.FILTER
     return excluded

@@ -118,8 +118,9 @@ class Searcher:
         """Answer a checked plan; `words` may be what `read` said of its texts."""
         columns = generation.columns
         excluded = exclude(columns, plan.view, plan.filter)
-        named = [row for row in map(columns.row, plan.exclude_labels) if row >= 0]
-        excluded[[row for row in named if excluded[row] == 0]] = Excluded.NAMED
+        for row in map(columns.row, plan.exclude_labels):
+            if row >= 0 and excluded[row] == 0:
+                excluded[row] = Excluded.NAMED
         rows = np.flatnonzero(excluded == 0)
         matched = len(rows)
         parts = self._parts(generation, plan, matched)

@@ -156,9 +156,9 @@ def rank(evidence: Evidence, weights: Weights, k: int, min_score: float | None) 
         evidence.labels[best],
         scores[best],
         base[best],
-        np.ascontiguousarray(evidence.raw[:, best]),
-        np.ascontiguousarray(normalised[:, best]),
-        np.ascontiguousarray(evidence.factors[:, best]),
+        evidence.raw.take(best, axis=1),
+        normalised.take(best, axis=1),
+        evidence.factors.take(best, axis=1),
         weights,
     )
 

@@ -53,6 +53,8 @@ def decode(message: types_pb2.Filter, field: str, label_of: LabelOf) -> Filter:
     total = len(message.must) + len(message.should) + len(message.must_not)
     if total > CONDITION_COUNT_MAX:
         raise InvalidRequest(field, f"has {total} conditions; the limit is {CONDITION_COUNT_MAX}")
+    if not total:
+        return Filter()
 
     def part(name: str, conditions: Iterable[types_pb2.Condition]) -> tuple[Condition, ...]:
         """The conditions of one list."""

@@ -6,8 +6,6 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-
 from recalld.index.plan import Ranking
 from recalld.scoring import explain
 from recalld.scoring.masks import Excluded
@@ -64,8 +62,8 @@ def make_hits(ranking: Ranking, record_of: Callable[[int], MemoryRecord | None])
     """
     asked = bool(ranking.weights.channels.any())
     # A channel that was not asked for is no witness.
-    heard = ranking.weights.channels > 0
-    evidence = np.where(heard[:, None], ranking.normalised, 0).T.tolist()
+    heard = (ranking.weights.channels > 0)[:, None]
+    evidence = (ranking.normalised * heard).T.tolist()
     made = []
     for place, (label, score) in enumerate(
         zip(ranking.labels.tolist(), ranking.scores.tolist(), strict=True)
@@ -86,7 +84,8 @@ def _witnesses(normalised: list[float]) -> tuple[bool, tuple[str, ...]]:
     identifier = normalised[Channel.IDENTIFIER] > 0
     keyword = normalised[Channel.KEYWORD] >= KEYWORD_AGREES
     vector = normalised[Channel.VECTOR] >= VECTOR_AGREES
-    relevance = normalised[Channel.RELEVANCE] >= RELEVANCE_AGREES
+    learned = normalised[Channel.RELEVANCE]
+    relevance = learned >= RELEVANCE_AGREES
     reasons = []
     if key:
         reasons.append("exact key")
@@ -98,7 +97,7 @@ def _witnesses(normalised: list[float]) -> tuple[bool, tuple[str, ...]]:
         reasons.append("similar meaning")
     if relevance:
         reasons.append("matters to such requests")
-    strong = vector and normalised[Channel.RELEVANCE] >= RELEVANCE_ALONE
+    strong = vector and learned >= RELEVANCE_ALONE
     agreed = key or identifier or strong or (keyword and (vector or relevance))
     return agreed, tuple(reasons) or ("weak similarity",)
 
@@ -145,13 +144,12 @@ def excluded(rankings: list[Ranking], k: int, returned: int) -> list[pb.Excluded
     """What was left out, by reason."""
     counts: Counter[int] = Counter()
     for ranking in rankings:
-        for reason, drop in DROP_REASONS.items():
-            counts[drop] += int(ranking.excluded[reason])
+        for reason, count in enumerate(ranking.excluded.tolist()):
+            if count and reason in DROP_REASONS:
+                counts[DROP_REASONS[reason]] += count
     left = sum(ranking.matched for ranking in rankings) - returned
     if left > 0:
         counts[Drop.DROP_REASON_OVER_K if returned >= k else Drop.DROP_REASON_BELOW_CUT] += left
     return [
-        pb.ExcludedCount(reason=reason, count=count)
-        for reason, count in sorted(counts.items())
-        if count
+        pb.ExcludedCount(reason=reason, count=count) for reason, count in sorted(counts.items())
     ]

@@ -16,8 +16,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import count, zip_longest
 
-from google.protobuf.duration_pb2 import Duration
-
 from recalld.index.batching import BatchingEmbedder
 from recalld.index.conditions import Filter, NumberIn
 from recalld.index.plan import QueryPlan, Ranking
@@ -281,6 +279,5 @@ def _spend(timings: pb.Timings, call: Call, started_s: float, embedded_s: float)
         (timings.embed, embedded_s - started_s),
         (timings.search, ended_s - embedded_s),
     ):
-        target.CopyFrom(
-            Duration(nanos=int(elapsed_s * 1e9) % 1_000_000_000, seconds=int(elapsed_s))
-        )
+        target.seconds = int(elapsed_s)
+        target.nanos = int(elapsed_s * 1e9) % 1_000_000_000
