@@ -81,14 +81,14 @@ def kernels(count: int) -> dict[str, float]:
     kind = random.integers(1, params.KIND_COUNT, count).astype(np.uint8)
     level = random.integers(1, params.IMPORTANCE_COUNT, count).astype(np.uint8)
     anchor = NOW_US - random.integers(0, 90, count) * DAY_US
-    table = decay.decay_table(PARAMS)
+    table = decay.factor_table(PARAMS)
     small = np.ones((masks.SMALL_COUNT, count), dtype=np.uint8)
     small[masks.KIND], small[masks.IMPORTANCE] = kind, level
     sure = random.random(count, dtype=np.float32)
 
     def factors_numpy() -> tuple[NDArray[np.float64], ...]:
         age_s = np.maximum(NOW_US - anchor, 0) / 1e6
-        half_life, floor = table[kind].T
+        half_life, floor = table[:2, kind]
         fade = np.where(level == params.PINNED, 1, floor + (1 - floor) * 2 ** (-age_s / half_life))
         levels = np.array(params.IMPORTANCE_FACTOR)[level]
         base = params.CONFIDENCE_FLOOR

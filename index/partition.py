@@ -23,11 +23,12 @@ from recalld.index.conditions import Filter
 from recalld.index.errors import BadLabel
 from recalld.index.exact import VectorBlock
 from recalld.index.filter import View, exclude
+from recalld.index.generation import Generation, Reading
 from recalld.index.plan import QueryPlan, Ranking
 from recalld.index.postings import Postings
-from recalld.index.search import Generation, Reading, Searcher
+from recalld.index.search import Searcher
 from recalld.index.shard import HnswShard
-from recalld.scoring.decay import decay_table
+from recalld.scoring.decay import factor_table
 from recalld.scoring.params import RankParams
 
 Vectors = tuple[NDArray[np.float32], ...]
@@ -61,7 +62,7 @@ class PartitionIndex:
         """
         self.dim = dim
         self._parts = len(params.scales())
-        self._searcher = Searcher(params, analyzer or Analyzer(), exact_max, decay_table(params))
+        self._searcher = Searcher(params, analyzer or Analyzer(), exact_max, factor_table(params))
         self.generation = Generation(
             Columns.empty(),
             Postings(),

@@ -10,13 +10,11 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recalld.index.analyzer import Analyzer, Tokens
-from recalld.index.backend import IndexBackend
 from recalld.index.columns import KEY, Columns
 from recalld.index.evidence import (
     Floats,
@@ -29,10 +27,12 @@ from recalld.index.evidence import (
     rough_scores,
     unweighed,
 )
-from recalld.index.exact import SCAN_COUNT_MIN, SCAN_SLACK, VectorBlock
+from recalld.index.exact import SCAN_COUNT_MIN, SCAN_SLACK
 from recalld.index.filter import exclude
+from recalld.index.generation import Generation
 from recalld.index.plan import QueryPlan, Ranking
 from recalld.index.postings import Postings
+from recalld.index.relation import beside
 from recalld.scoring import decay, masks
 from recalld.scoring.fuse import normalise_keyword
 from recalld.scoring.masks import EXCLUDED_COUNT, Excluded
@@ -64,33 +64,10 @@ KEYWORD_COUNT = 256
 # for: measured with thousands of raw records, where similarity and words alone found 0.75 of the
 # answers, and 0.69 with relevance.
 RELEVANCE_COUNT_MAX = 2_000
-WORD_CHANNELS = frozenset({Channel.KEYWORD, Channel.IDENTIFIER, Channel.KEY})
+WORD_CHANNELS = frozenset({Channel.KEYWORD, Channel.IDENTIFIER, Channel.KEY, Channel.RELATION})
 
 # From this many rows on it pays to drop most before their factors are gathered.
 REACH_COUNT_MIN = 2_048
-
-
-@dataclass(frozen=True)
-class Generation:
-    """What one search sees; immutable.
-
-    Attributes:
-        columns, postings, blocks: of the same rows; one block for each vector of a memory,
-            similarity first.
-        graph: approximate index over the live rows, or None.
-    """
-
-    columns: Columns
-    postings: Postings
-    blocks: tuple[VectorBlock, ...]
-    graph: IndexBackend | None
-
-
-class Reading(NamedTuple):
-    """What the words of a request say of the rows of one moment."""
-
-    generation: Generation
-    words: Words
 
 
 @dataclass(frozen=True)
@@ -101,13 +78,13 @@ class Searcher:
         params: numbers of the ranking.
         analyzer: the one that made the postings.
         exact_max: matches up to which the graph is not asked.
-        decays: half-lives and floors of `params`, as `factors_into` takes them.
+        table: half-lives, floors and factors of `params`, for `factors_into`.
     """
 
     params: RankParams
     analyzer: Analyzer
     exact_max: int
-    decays: NDArray[np.float64]
+    table: NDArray[np.float64]
     _standard: dict[tuple[Fusion, frozenset[Channel]], Weights] = field(
         default_factory=dict, init=False
     )
@@ -130,6 +107,9 @@ class Searcher:
         weights = self._weights(plan, asked)
         if words is None:
             words = self.read(generation, plan.texts, plan.text_weights)
+        found = beside(words, generation.neighbours, excluded) if words else None
+        if found is not None:
+            words = {**words, Channel.RELATION: found}
         if generation.graph is not None and plan.vectors is not None and matched > self.exact_max:
             rows = self._graph_rows(generation, plan, parts, rows, words)
         if plan.fusion == Fusion.WEIGHTED and asked:
@@ -265,7 +245,7 @@ class Searcher:
             columns.times[masks.ANCHOR_TIME],
             columns.confidence,
             now_us,
-            self.decays,
+            self.table,
         )
 
     def _graph_rows(

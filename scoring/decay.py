@@ -15,8 +15,11 @@ from recalld.scoring.kernel import kernel
 from recalld.scoring.masks import IMPORTANCE, KIND, STATED_BY
 from recalld.scoring.params import (
     CONFIDENCE_FLOOR,
+    IMPORTANCE_COUNT,
     IMPORTANCE_FACTOR,
+    KIND_COUNT,
     PINNED,
+    STATED_BY_COUNT,
     STATED_BY_FACTOR,
     US_PER_S,
     RankParams,
@@ -26,21 +29,13 @@ FACTOR_COUNT = 3
 DECAY_ROW, IMPORTANCE_ROW, CONFIDENCE_ROW = range(FACTOR_COUNT)
 
 
-@kernel(
-    "i64[:]",
-    "u8[:,:]",
-    "i64[:]",
-    "f32[:]",
-    "i64",
-    "f64[:,:]",
-    "f32[:]",
-    "f32[:]",
-    "f64",
-    "out f32[:,:]",
-)
-def factors_into(  # type: ignore[no-untyped-def]
-    rows, small, anchor_us, confidence, now_us, fading, levels, speakers, floor, factors
-):
+# Rows of the table that `factors_into` looks factors up in.
+TABLE_ROWS = 5
+HALF_LIFE, FADE_FLOOR, BY_IMPORTANCE, BY_SPEAKER, DOUBT_FLOOR = range(TABLE_ROWS)
+
+
+@kernel("i64[:]", "u8[:,:]", "i64[:]", "f32[:]", "i64", "f64[:,:]", "out f32[:,:]")
+def factors_into(rows, small, anchor_us, confidence, now_us, table, factors):  # type: ignore[no-untyped-def]
     """Write the three factors of chosen memories.
 
     Args:
@@ -49,12 +44,10 @@ def factors_into(  # type: ignore[no-untyped-def]
         anchor_us: int64[capacity], microseconds, the newest sign of life.
         confidence: float32[capacity], in [0, 1].
         now_us: microseconds.
-        fading: float64[kinds, 2], half-life in seconds (may be infinite) and floor.
-        levels: float32[IMPORTANCE_COUNT], factor of each importance.
-        speakers: float32[STATED_BY_COUNT], factor of each speaker.
-        floor: factor of a confidence of 0, in (0, 1].
+        table: float64[TABLE_ROWS, KIND_COUNT], from `factor_table`.
         factors: float32[FACTOR_COUNT, m], written, in (0, 1].
     """
+    doubt = table[DOUBT_FLOOR, 0]
     for i in range(rows.shape[0]):
         row = rows[i]
         importance = small[IMPORTANCE, row]
@@ -63,22 +56,24 @@ def factors_into(  # type: ignore[no-untyped-def]
             factors[DECAY_ROW, i] = np.float32(1.0)
         else:
             kind = small[KIND, row]
-            left = 2.0 ** (-(age_us / US_PER_S) / fading[kind, 0])
-            factors[DECAY_ROW, i] = np.float32(fading[kind, 1] + (1.0 - fading[kind, 1]) * left)
-        factors[IMPORTANCE_ROW, i] = levels[importance]
-        sure = floor + (1.0 - floor) * np.float64(confidence[row])
-        factors[CONFIDENCE_ROW, i] = np.float32(sure * np.float64(speakers[small[STATED_BY, row]]))
+            floor = table[FADE_FLOOR, kind]
+            left = 2.0 ** (-(age_us / US_PER_S) / table[HALF_LIFE, kind])
+            factors[DECAY_ROW, i] = np.float32(floor + (1.0 - floor) * left)
+        factors[IMPORTANCE_ROW, i] = np.float32(table[BY_IMPORTANCE, importance])
+        sure = doubt + (1.0 - doubt) * np.float64(confidence[row])
+        speaker = table[BY_SPEAKER, small[STATED_BY, row]]
+        factors[CONFIDENCE_ROW, i] = np.float32(sure * speaker)
 
 
-def decay_table(params: RankParams) -> NDArray[np.float64]:
-    """Lay out half-lives and floors as float64[kinds, 2] for `factors_into`."""
-    return np.array([(d.half_life_s, d.floor) for d in params.decay], dtype=np.float64)
-
-
-_IMPORTANCE = np.array(IMPORTANCE_FACTOR, dtype=np.float32)
-_STATED_BY = np.array(STATED_BY_FACTOR, dtype=np.float32)
-_IMPORTANCE.flags.writeable = False
-_STATED_BY.flags.writeable = False
+def factor_table(params: RankParams) -> NDArray[np.float64]:
+    """Lay out half-lives (s, may be infinite), floors and factors as `factors_into` takes them."""
+    table = np.zeros((TABLE_ROWS, KIND_COUNT))
+    table[HALF_LIFE] = [decay.half_life_s for decay in params.decay]
+    table[FADE_FLOOR] = [decay.floor for decay in params.decay]
+    table[BY_IMPORTANCE, :IMPORTANCE_COUNT] = IMPORTANCE_FACTOR
+    table[BY_SPEAKER, :STATED_BY_COUNT] = STATED_BY_FACTOR
+    table[DOUBT_FLOOR] = CONFIDENCE_FLOOR
+    return table
 
 
 def gather_factors(
@@ -87,20 +82,9 @@ def gather_factors(
     anchor_us: NDArray[np.int64],
     confidence: NDArray[np.float32],
     now_us: int,
-    fading: NDArray[np.float64],
+    table: NDArray[np.float64],
 ) -> NDArray[np.float32]:
     """Return float32[FACTOR_COUNT, m] of chosen memories; see `factors_into`."""
     factors = np.empty((FACTOR_COUNT, len(rows)), dtype=np.float32)
-    factors_into(
-        rows,
-        small,
-        anchor_us,
-        confidence,
-        now_us,
-        fading,
-        _IMPORTANCE,
-        _STATED_BY,
-        CONFIDENCE_FLOOR,
-        factors,
-    )
+    factors_into(rows, small, anchor_us, confidence, now_us, table, factors)
     return factors

@@ -34,6 +34,8 @@ from recalld.scoring.params import (
 )
 from recalld.scoring.topk import kth_largest, select
 
+# Ranks are of equal worth, but for what neighbours say: that only adds to what a memory says.
+RRF_WEIGHTS = tuple(float(channel != Channel.RELATION) for channel in Channel)
 # Candidates within this share of the score to reach are kept: float32 rounding.
 ROUNDING = 1e-5
 
@@ -118,7 +120,7 @@ def make_weights(
         return Weights(Fusion.WEIGHTED, channels, math.inf)
     mix = mix_of(asked)
     for channel in asked:
-        own = mix.weights[channel] if fusion == Fusion.WEIGHTED else 1.0
+        own = mix.weights[channel] if fusion == Fusion.WEIGHTED else RRF_WEIGHTS[channel]
         channels[channel] = own * multipliers.get(channel, 1.0)
     if fusion == Fusion.RRF:
         total = channels.sum()

@@ -26,7 +26,7 @@ def warm() -> None:
     starts = np.array([0, 2], dtype=np.int64)
     words = np.ones((2, 1), dtype=np.float32)
     keyword.add_words_into(entries, starts, words, one, 1.0, one.copy(), one.copy())
-    table = decay.decay_table(params.RankParams(0.0, 1.0))
+    table = decay.factor_table(params.RankParams(0.0, 1.0))
     kinds = np.ones((masks.SMALL_COUNT, 1), dtype=np.uint8)
     decay.gather_factors(rows, kinds, rows, one, 1, table)
     fuse.fuse_into(vector, one, 0.0, one.copy())

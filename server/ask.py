@@ -26,6 +26,7 @@ CHANNELS: dict[int, Channel] = {
     pb.Channel.CHANNEL_IDENTIFIER: Channel.IDENTIFIER,
     pb.Channel.CHANNEL_KEY: Channel.KEY,
     pb.Channel.CHANNEL_RELEVANCE: Channel.RELEVANCE,
+    pb.Channel.CHANNEL_RELATION: Channel.RELATION,
 }
 """Channel on the wire -> channel of the ranking; the others have no source of evidence yet."""
 

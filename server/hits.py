@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from recalld.index.plan import Ranking
+from recalld.index.relation import FULL_EVIDENCE
 from recalld.scoring import explain
 from recalld.scoring.masks import Excluded
 from recalld.scoring.params import Channel
@@ -28,6 +29,8 @@ RELEVANCE_AGREES = 0.5
 RELEVANCE_ALONE = 0.7
 """Relevance and similarity come from one encoder, so only strong ones count as two."""
 KEYWORD_AGREES = 0.15
+RELATION_AGREES = KEYWORD_AGREES / FULL_EVIDENCE
+"""A neighbour that shares words is a reason, but no witness: it is not about this memory."""
 
 DROP_REASONS: dict[int, int] = {
     Excluded.VISIBILITY: Drop.DROP_REASON_VISIBILITY,
@@ -97,6 +100,8 @@ def _witnesses(normalised: list[float]) -> tuple[bool, tuple[str, ...]]:
         reasons.append("similar meaning")
     if relevance:
         reasons.append("matters to such requests")
+    if normalised[Channel.RELATION] >= RELATION_AGREES:
+        reasons.append("beside what was asked for")
     strong = vector and learned >= RELEVANCE_ALONE
     agreed = key or identifier or strong or (keyword and (vector or relevance))
     return agreed, tuple(reasons) or ("weak similarity",)

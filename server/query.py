@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from recalld.index.batching import BatchingEmbedder
 from recalld.index.errors import EmbedQueueFull
-from recalld.index.search import Reading
+from recalld.index.generation import Reading
 from recalld.server import access, validate
 from recalld.server.ask import Ask
 from recalld.server.call import Call

@@ -18,8 +18,8 @@ from itertools import count, zip_longest
 
 from recalld.index.batching import BatchingEmbedder
 from recalld.index.conditions import Filter, NumberIn
+from recalld.index.generation import Reading
 from recalld.index.plan import QueryPlan, Ranking
-from recalld.index.search import Reading
 from recalld.scoring.params import (
     SERVED_CHANNELS,
     Channel,

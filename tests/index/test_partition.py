@@ -8,23 +8,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recalld.index import search
-from recalld.index.analyzer import Analyzer
 from recalld.index.columns import IndexRow
 from recalld.index.conditions import Filter, NumberIn, StringIn
 from recalld.index.errors import BadPlan, BadVector
 from recalld.index.filter import View
 from recalld.index.partition import PartitionIndex
 from recalld.index.plan import QueryPlan
-from recalld.index.postings import SINGLE_HAN_UNIT
 from recalld.scoring import params
-from recalld.scoring.decay import decay_table
 from recalld.scoring.explain import parts, recompute
-from recalld.scoring.params import Channel, Fusion, RankParams, Scale
+from recalld.scoring.params import Channel, Fusion
 from tests.conformance.index_contract import DIM, unit_vectors
+from tests.index.naive_search import ANALYZER, PARAMS, expected_scores
 from tests.scoring import naive
 
-PARAMS = RankParams(0.1, 0.2, relevance=Scale(-0.05, 0.3))
-ANALYZER = Analyzer()
 NOW = 10**15
 DAY_US = 86_400_000_000
 TEXTS = (
@@ -57,52 +53,13 @@ def rows(draw):
             importance=draw(st.integers(1, 4)),
             stated_by=draw(st.integers(1, 4)),
             confidence=draw(st.sampled_from([0.0, 0.5, 1.0])),
+            event_time_us=draw(st.sampled_from([0, 1, 1, 61_000_000, 400_000_000])),
+            session_id=draw(st.sampled_from(["", "", "chat"])),
             create_time_us=draw(st.integers(1, 3)),
             anchor_time_us=NOW - draw(st.integers(0, 40)) * DAY_US,
         )
         for label in range(1, draw(st.integers(0, 12)) + 1)
     ]
-
-
-def expected_score(row: IndexRow, vector, row_list, live, plan: QueryPlan) -> float:
-    """Score one memory the slow way."""
-    x = [0.0] * len(Channel)
-    parts = 0 if plan.vectors is None else plan.vectors.shape[1] // DIM
-    for part, (channel, scale) in enumerate(
-        [(Channel.VECTOR, PARAMS), (Channel.RELEVANCE, PARAMS.relevance)][:parts]
-    ):
-        best = -math.inf
-        columns = slice(part * DIM, (part + 1) * DIM)
-        for query, weight in zip(plan.vectors, plan.vector_weights, strict=True):
-            z = (naive.dot(query[columns], vector[columns]) - scale.mean) / scale.spread
-            best = max(best, min(1, max(0, ((z * weight if z > 0 else z) + 3) / 10)))
-        x[channel] = best if vector[columns].any() else 0.3
-    documents = [list(ANALYZER.analyze(f"{r.text}\n{r.key}").words) for r in row_list]
-    bm25 = naive.BM25(documents, live, SINGLE_HAN_UNIT)
-    for text, weight in zip(plan.texts, plan.text_weights, strict=False):
-        tokens = ANALYZER.analyze(text)
-        place = row_list.index(row)
-        evidence = bm25.score(tokens.words, place)[1]
-        x[Channel.KEYWORD] = max(x[Channel.KEYWORD], weight * min(1, evidence / 2))
-        share = 0.0
-        rarest = math.log(1 + (bm25.count - 1 + 0.5) / 1.5)
-        for word in tokens.identifiers:
-            if word in documents[place]:
-                share += min(1, bm25.idf(word) / rarest) ** 2 / len(tokens.identifiers)
-        x[Channel.IDENTIFIER] = max(x[Channel.IDENTIFIER], weight * share)
-        if row.key and (text == row.key or row.key in tokens.identifiers):
-            x[Channel.KEY] = max(x[Channel.KEY], weight)
-    used = [parts > 0] + [bool(plan.texts)] * 3 + [parts > 1] + [False] * 3
-    mix = params.BESIDE_RELEVANCE if parts > 1 else params.SIMILAR
-    weights = [w if u else 0.0 for w, u in zip(mix.weights, used, strict=True)]
-    if not any(used):
-        return 1.0
-    base = naive.base(x, weights, mix.background - 0.3 * (weights[0] + weights[4]))
-    age = plan.view.now_us - row.anchor_time_us
-    fade = naive.decay(decay_table(PARAMS).tolist(), row.kind, row.importance == 4, age)
-    speaker = params.STATED_BY_FACTOR[row.stated_by]
-    sure = (0.8 + 0.2 * row.confidence) * speaker
-    return base * fade * params.IMPORTANCE_FACTOR[row.importance] * sure
 
 
 @settings(max_examples=150)
@@ -144,7 +101,8 @@ def test_a_search_equals_the_naive_one(table, data):
     ]
     assert ranking.matched == len(wanted)
     assert len(ranking) == min(plan.k, len(wanted))
-    scores = {r.label: expected_score(r, vectors[r.label - 1], table, live, plan) for r in wanted}
+    expected = expected_scores(table, vectors, live, wanted, plan)
+    scores = {row.label: score for row, score in zip(wanted, expected, strict=True)}
     best = sorted(scores.values(), reverse=True)[: plan.k]
     assert np.allclose(ranking.scores, best, atol=1e-5)
     for place, label in enumerate(ranking.labels.tolist()):

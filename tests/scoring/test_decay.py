@@ -11,13 +11,13 @@ from recalld.scoring.decay import (
     CONFIDENCE_ROW,
     DECAY_ROW,
     IMPORTANCE_ROW,
-    decay_table,
+    factor_table,
     gather_factors,
 )
 from tests.scoring import naive
 
 PARAMS = params.RankParams(0.0, 1.0)
-TABLE = decay_table(PARAMS)
+TABLE = factor_table(PARAMS)
 HOUR_US = 3_600_000_000
 DAY_US = 24 * HOUR_US
 AGES = st.integers(-(10**15), 10**16)
@@ -47,7 +47,7 @@ def faded(kind: int, age_us: int, importance: int = params.MEDIUM) -> float:
 def test_decay_equals_the_naive_formula(memories):
     """Every factor is floor + (1 - floor) * 2^(-age / half-life)."""
     kinds, levels, ages = ([m[i] for m in memories] for i in range(3))
-    table = [tuple(row) for row in TABLE]
+    table = [tuple(row) for row in TABLE[:2].T]
     expected = [naive.decay(table, k, level == params.PINNED, age) for k, level, age in memories]
     assert np.allclose(factors(kinds, levels, ages)[DECAY_ROW], expected, atol=1e-6)
 

@@ -1,0 +1,42 @@
+"""Generation: everything of a partition at one moment, immutable."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from recalld.index.backend import IndexBackend
+from recalld.index.columns import Columns
+from recalld.index.evidence import Words
+from recalld.index.exact import VectorBlock
+from recalld.index.postings import Postings
+from recalld.index.relation import Neighbours, find_neighbours
+
+
+@dataclass(frozen=True)
+class Generation:
+    """What one search sees; immutable.
+
+    Attributes:
+        columns, postings, blocks: of the same rows; one block for each vector of a memory,
+            similarity first.
+        graph: approximate index over the live rows, or None.
+    """
+
+    columns: Columns
+    postings: Postings
+    blocks: tuple[VectorBlock, ...]
+    graph: IndexBackend | None
+
+    @cached_property
+    def neighbours(self) -> Neighbours:
+        """Rows that stand beside one another in a conversation; found when first asked for."""
+        return find_neighbours(self.columns)
+
+
+class Reading(NamedTuple):
+    """What the words of a request say of the rows of one moment."""
+
+    generation: Generation
+    words: Words
