@@ -77,6 +77,7 @@ class Ranked:
     Attributes:
         labels: int64[h]; scores, base: float32[h].
         raw, normalised: float32[CHANNEL_COUNT, h]; factors: float32[FACTOR_COUNT, h].
+        evidence: float32[CHANNEL_COUNT, h], as it was given; for RRF `normalised` holds ranks.
         weights: the fusion's.
     """
 
@@ -85,6 +86,7 @@ class Ranked:
     base: NDArray[np.float32]
     raw: NDArray[np.float32]
     normalised: NDArray[np.float32]
+    evidence: NDArray[np.float32]
     factors: NDArray[np.float32]
     weights: Weights
 
@@ -150,12 +152,16 @@ def rank(evidence: Evidence, weights: Weights, k: int, min_score: float) -> Rank
         score_into(normalised, weights.channels, weights.bias, evidence.factors, base, scores)
     best = select(scores, evidence.create_us, evidence.labels, k)
     best = best[scores[best] >= np.float32(min_score)]
+    given = parts = np.ascontiguousarray(evidence.normalised[:, best])
+    if normalised is not evidence.normalised:
+        parts = np.ascontiguousarray(normalised[:, best])
     return Ranked(
         evidence.labels[best],
         scores[best],
         base[best],
         np.ascontiguousarray(evidence.raw[:, best]),
-        np.ascontiguousarray(normalised[:, best]),
+        parts,
+        given,
         np.ascontiguousarray(evidence.factors[:, best]),
         weights,
     )

@@ -65,7 +65,7 @@ def make_hits(ranking: Ranking, record_of: Callable[[int], MemoryRecord | None])
     asked = bool(ranking.weights.channels.any())
     # A channel that was not asked for is no witness.
     heard = ranking.weights.channels > 0
-    evidence = np.where(heard[:, None], ranking.normalised, 0).T.tolist()
+    evidence = np.where(heard[:, None], ranking.evidence, 0).T.tolist()
     made = []
     for place, (label, score) in enumerate(
         zip(ranking.labels.tolist(), ranking.scores.tolist(), strict=True)
@@ -80,13 +80,13 @@ def make_hits(ranking: Ranking, record_of: Callable[[int], MemoryRecord | None])
     return made
 
 
-def _witnesses(normalised: list[float]) -> tuple[bool, tuple[str, ...]]:
+def _witnesses(evidence: list[float]) -> tuple[bool, tuple[str, ...]]:
     """Whether independent channels agree on a memory, and the names of those that speak for it."""
-    key = normalised[Channel.KEY] > 0
-    identifier = normalised[Channel.IDENTIFIER] > 0
-    keyword = normalised[Channel.KEYWORD] >= KEYWORD_AGREES
-    vector = normalised[Channel.VECTOR] >= VECTOR_AGREES
-    relevance = normalised[Channel.RELEVANCE] >= RELEVANCE_AGREES
+    key = evidence[Channel.KEY] > 0
+    identifier = evidence[Channel.IDENTIFIER] > 0
+    keyword = evidence[Channel.KEYWORD] >= KEYWORD_AGREES
+    vector = evidence[Channel.VECTOR] >= VECTOR_AGREES
+    relevance = evidence[Channel.RELEVANCE] >= RELEVANCE_AGREES
     reasons = []
     if key:
         reasons.append("exact key")
@@ -98,7 +98,7 @@ def _witnesses(normalised: list[float]) -> tuple[bool, tuple[str, ...]]:
         reasons.append("similar meaning")
     if relevance:
         reasons.append("matters to such requests")
-    strong = vector and normalised[Channel.RELEVANCE] >= RELEVANCE_ALONE
+    strong = vector and evidence[Channel.RELEVANCE] >= RELEVANCE_ALONE
     agreed = key or identifier or strong or (keyword and (vector or relevance))
     return agreed, tuple(reasons) or ("weak similarity",)
 

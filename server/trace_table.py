@@ -1,0 +1,180 @@
+"""The candidates of a trace: one record each, and what they look like on the wire.
+
+They hold ids and numbers, never text. Nothing here searches or writes; `storage/FORMAT.md` says how
+the bytes are laid out.
+
+Invariants: ranked candidates come first, best first, then those left out before ranking, best
+first; the parts of a candidate reproduce its score.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recalld.index.examine import LEFT_OUT_COUNT_MAX, RANKED_COUNT_MAX, Examined
+from recalld.index.plan import Ranking
+from recalld.scoring import explain
+from recalld.scoring.decay import CONFIDENCE_ROW, DECAY_ROW, FACTOR_COUNT, IMPORTANCE_ROW
+from recalld.scoring.params import CHANNEL_COUNT, Channel, Fusion
+from recalld.server.hits import DROP_REASONS, wire_parts
+from recalld.storage.record import MemoryRecord
+from recalld.v1 import recall_service_pb2 as pb
+
+ID_BYTES = 32
+COMPRESSION = 1
+"""zlib's fastest: most numbers of a candidate are those of its neighbours."""
+
+Table = NDArray[np.void]
+
+
+def layout(channel_count: int) -> np.dtype[np.void]:
+    """The record of one candidate, packed."""
+    channels = ("<f4", (channel_count,))
+    return np.dtype(
+        [
+            ("id", f"S{ID_BYTES}"),
+            ("user", "u1"),
+            ("reason", "u1"),
+            ("fusion", "u1"),
+            ("rank", "<i4"),
+            ("score", "<f4"),
+            ("base", "<f4"),
+            ("bias", "<f8"),
+            ("weights", *channels),
+            ("raw", *channels),
+            ("normalised", *channels),
+            ("factors", "<f4", (FACTOR_COUNT,)),
+        ]
+    )
+
+
+LAYOUT = layout(CHANNEL_COUNT)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A candidate that is still here: its record and where its numbers are."""
+
+    record: MemoryRecord
+    user: int
+    ranking: Ranking
+    place: int
+    reason: int = 0
+    is_scored: bool = True
+
+    def order(self) -> tuple[float, int, int]:
+        """Sort key over several partitions, the one of the answer."""
+        score = float(self.ranking.scores[self.place])
+        return -score, -self.record.create_time_us, -self.record.label
+
+
+def make_table(
+    parts: Sequence[tuple[int, Callable[[int], MemoryRecord | None], Examined]],
+    reason_of: Callable[[MemoryRecord, float, int], int],
+) -> Table:
+    """Candidates of a recall.
+
+    Args:
+        parts: for each partition: its place among the users named, the record of a label (None
+            for one that is gone), and what was seen.
+        reason_of: record, score, rank -> DropReason of a ranked one.
+    """
+    ranked: list[Found] = []
+    left_out: list[Found] = []
+    for user, record, seen in parts:
+        # Where ranks count, or only a filter was asked, nobody can say what would have been.
+        weights, instead = seen.ranked.weights, seen.left_out.weights
+        is_scored = weights.fusion == instead.fusion and bool(instead.channels.any())
+        for place, label in enumerate(seen.ranked.labels.tolist()):
+            if (found := record(label)) is not None:
+                ranked.append(Found(found, user, seen.ranked, place))
+        for place, label in enumerate(seen.left_out.labels.tolist()):
+            if (found := record(label)) is not None:
+                reason = DROP_REASONS[int(seen.reasons[place])]
+                left_out.append(Found(found, user, seen.left_out, place, reason, is_scored))
+    if len(parts) > 1:
+        ranked.sort(key=Found.order)
+        left_out.sort(key=Found.order)
+    del ranked[RANKED_COUNT_MAX:], left_out[LEFT_OUT_COUNT_MAX:]
+    table = np.zeros(len(ranked) + len(left_out), dtype=LAYOUT)
+    for row, item in enumerate([*ranked, *left_out]):
+        if item.is_scored:
+            fill(table[row], item.ranking, item.place)
+        table[row]["id"] = item.record.id.encode("ascii")
+        table[row]["user"] = item.user
+        table[row]["reason"] = item.reason
+        if row < len(ranked):
+            score = float(item.ranking.scores[item.place])
+            table[row]["rank"] = row + 1
+            table[row]["reason"] = reason_of(item.record, score, row + 1)
+    return table
+
+
+def fill(row: Any, ranking: Ranking, place: int) -> None:
+    """Write score and parts of one place of a ranking into a record."""
+    weights = ranking.weights
+    row["fusion"] = int(weights.fusion)
+    row["score"] = ranking.scores[place]
+    row["base"] = ranking.base[place]
+    row["bias"] = weights.bias
+    row["weights"] = weights.channels
+    row["raw"] = ranking.raw[:, place]
+    row["normalised"] = ranking.normalised[:, place]
+    row["factors"] = ranking.factors[:, place]
+
+
+def wire_candidate(row: Any) -> pb.TraceCandidate:
+    """A record as it goes out."""
+    message = pb.TraceCandidate(
+        memory_id=row["id"].decode("ascii"),
+        rank=int(row["rank"]),
+        score=float(row["score"]),
+        drop_reason=int(row["reason"]),
+    )
+    if row["fusion"]:
+        message.parts.CopyFrom(wire_parts(score_parts(row)))
+    return message
+
+
+def score_parts(row: Any) -> explain.ScoreParts:
+    """The parts that make a record's score."""
+    # An older server may have had fewer channels, a newer one more.
+    channels = tuple(
+        explain.ChannelPart(
+            Channel(number),
+            float(row["raw"][number]),
+            float(row["normalised"][number]),
+            float(weight),
+        )
+        for number, weight in enumerate(row["weights"][:CHANNEL_COUNT])
+        if weight > 0
+    )
+    factors = row["factors"]
+    return explain.ScoreParts(
+        channels,
+        Fusion(int(row["fusion"])),
+        float(row["bias"]),
+        float(row["base"]),
+        float(factors[DECAY_ROW]),
+        float(factors[IMPORTANCE_ROW]),
+        float(factors[CONFIDENCE_ROW]),
+        float(row["score"]),
+    )
+
+
+def pack(table: Table) -> bytes:
+    """The bytes of a table."""
+    count = table.dtype["weights"].shape[0]
+    return zlib.compress(bytes([count]) + table.tobytes(), COMPRESSION)
+
+
+def unpack(data: bytes) -> Table:
+    """The table of some bytes; those that this module did not make are a fault."""
+    plain = zlib.decompress(data)
+    return np.frombuffer(plain, dtype=layout(plain[0]), offset=1)
