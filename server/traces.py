@@ -134,6 +134,9 @@ class Traces:
         self, tenant: str, user_id: str, before: tuple[int, str] | None, count: int
     ) -> list[tuple[int, pb.RecallTrace]]:
         """Times and headers of a user's traces, newest first."""
+        # What was answered before this call is in the list.
+        if pending := [task for key, task in self._making.items() if key[0] == tenant]:
+            await asyncio.wait(pending)
         held = {
             trace.recall_id: trace
             for trace in self._unwritten.values()

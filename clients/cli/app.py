@@ -11,6 +11,7 @@ from recalld.cli import (
     output,
     recall_commands,
     server_commands,
+    trace_commands,
     transfer_commands,
 )
 
@@ -51,7 +52,13 @@ def build() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     made.callback()(_main)
-    for commands in (server_commands, memory_commands, recall_commands, transfer_commands):
+    for commands in (
+        server_commands,
+        memory_commands,
+        recall_commands,
+        trace_commands,
+        transfer_commands,
+    ):
         commands.add_to(made)
     return made
 
