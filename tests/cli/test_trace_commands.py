@@ -9,7 +9,7 @@ import pytest
 
 from recalld.client.testing import RunningServer
 
-from .conftest import Recalld, on_terminal
+from .conftest import Recalld, run_on_terminal
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def asked(recalld: Recalld, user: str) -> tuple[str, str, str]:
     recalld("remember", "Order DD-7742 was shipped", "-u", user)
     made = json.loads(recalld("remember", "Likes jazz", "-u", user, "--json").out)
     answer = recalld("recall", "DD-7742", "-u", user, "-k", "1", "--explain", "--json")
-    return user, json.loads(answer.out)["recall_id"], made["results"][0]["id"]
+    return user, json.loads(answer.out)["recall_id"], made["id"]
 
 
 def test_trace_tells_the_fate_of_every_candidate(
@@ -51,7 +51,7 @@ def test_a_memory_stored_later_was_not_known(recalld: Recalld, asked: tuple[str,
     """A memory that was stored after the recall is told as not yet known, and why."""
     user, recall_id, _ = asked
     made = json.loads(recalld("remember", "Plays chess", "-u", user, "--json").out)
-    ran = recalld("trace", recall_id, "-u", user, "--memory", made["results"][0]["id"])
+    ran = recalld("trace", recall_id, "-u", user, "--memory", made["id"])
     assert ran.lines[0].split("\t")[3] == "not_yet_known"
     assert "changed after the recall" in ran.err
 
@@ -79,9 +79,9 @@ def test_wide_texts_keep_to_the_terminal(real_server: RunningServer, user: str) 
     """On a terminal of 60 columns no line of an explained recall is wider, Chinese included."""
     text = "对花生过敏，吃了会起疹子，出门要带着药" * 4
     target = ("--target", real_server.target)
-    on_terminal(["-m", "recalld.cli.main", "remember", text, "-u", user, *target])
+    run_on_terminal(["-m", "recalld.cli.main", "remember", text, "-u", user, *target], env={})
     command = ["-m", "recalld.cli.main", "recall", "花生过敏", "-u", user, "--explain", *target]
-    code, shown = on_terminal(command)
+    code, shown = run_on_terminal(command, env={})
     assert code == 0
     plain = re.sub(r"\x1b\[[0-9;]*m", "", shown)
     widths = [
