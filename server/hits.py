@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ RELEVANCE_AGREES = 0.5
 RELEVANCE_ALONE = 0.7
 """Relevance and similarity come from one encoder, so only strong ones count as two."""
 KEYWORD_AGREES = 0.15
+FILTER_ALONE: tuple[str, ...] = ("matches the filter",)
 
 DROP_REASONS: dict[int, int] = {
     Excluded.VISIBILITY: Drop.DROP_REASON_VISIBILITY,
@@ -62,7 +64,7 @@ def make_hits(ranking: Ranking, record_of: Callable[[int], MemoryRecord | None])
         ranking: of one partition.
         record_of: record of a label, or None for one that must not go out.
     """
-    asked = bool(ranking.weights.channels.any())
+    asked = not math.isinf(ranking.weights.bias)
     # A channel that was not asked for is no witness.
     heard = ranking.weights.channels > 0
     evidence = np.where(heard[:, None], ranking.evidence, 0).T.tolist()
@@ -73,15 +75,17 @@ def make_hits(ranking: Ranking, record_of: Callable[[int], MemoryRecord | None])
         record = record_of(label)
         if record is None:
             continue
-        agreed, reasons = _witnesses(evidence[place]) if asked else (True, ("matches the filter",))
+        agreed, reasons = True, FILTER_ALONE
+        if asked:
+            agreed, reasons = _witnesses(evidence[place], record.key)
         high = agreed and score >= HIGH_SCORE_MIN
         band = Band.CONFIDENCE_BAND_HIGH if high else Band.CONFIDENCE_BAND_LOW
         made.append(RankedHit(record, score, band, reasons, ranking, place))
     return made
 
 
-def _witnesses(evidence: list[float]) -> tuple[bool, tuple[str, ...]]:
-    """Whether independent channels agree on a memory, and the names of those that speak for it."""
+def _witnesses(evidence: list[float], name: str) -> tuple[bool, tuple[str, ...]]:
+    """Whether independent channels agree on a memory of some key, and what speaks for it."""
     key = evidence[Channel.KEY] > 0
     identifier = evidence[Channel.IDENTIFIER] > 0
     keyword = evidence[Channel.KEYWORD] >= KEYWORD_AGREES
@@ -89,7 +93,7 @@ def _witnesses(evidence: list[float]) -> tuple[bool, tuple[str, ...]]:
     relevance = evidence[Channel.RELEVANCE] >= RELEVANCE_AGREES
     reasons = []
     if key:
-        reasons.append("exact key")
+        reasons.append(f"exact key: {name}")
     if identifier:
         reasons.append("exact identifier")
     if keyword:
@@ -100,7 +104,15 @@ def _witnesses(evidence: list[float]) -> tuple[bool, tuple[str, ...]]:
         reasons.append("matters to such requests")
     strong = vector and evidence[Channel.RELEVANCE] >= RELEVANCE_ALONE
     agreed = key or identifier or strong or (keyword and (vector or relevance))
-    return agreed, tuple(reasons) or ("weak similarity",)
+    return agreed, tuple(reasons) or (_weak_reason(evidence),)
+
+
+def _weak_reason(evidence: list[float]) -> str:
+    """What there is of a memory for which no channel speaks up."""
+    if evidence[Channel.KEYWORD] > 0:
+        return "few shared words"
+    is_near = evidence[Channel.VECTOR] > 0 or evidence[Channel.RELEVANCE] > 0
+    return "weak similarity" if is_near else "no evidence"
 
 
 def wire_parts(parts: explain.ScoreParts) -> pb.ScoreParts:
