@@ -124,13 +124,13 @@ class Explaining:
 def _tell(candidate: pb.TraceCandidate, judged: Judged, trace: Trace) -> None:
     """Write what the question makes of a memory now."""
     alone = trace.plans is not None and len(trace.plans) == 1
-    row = np.zeros(1, dtype=LAYOUT)[0]
-    row["id"] = candidate.memory_id.encode("ascii")
+    table = np.zeros(1, dtype=LAYOUT)
+    table["id"] = candidate.memory_id.encode("ascii")
     if judged.ranking is not None and len(judged.ranking):
-        fill(row, judged.ranking, judged.place)
+        fill(table, [0], judged.ranking, [judged.place])
         # Ranks of several partitions are one order, which is not known any more.
-        row["rank"] = judged.rank if alone else 0
-    candidate.MergeFrom(wire_candidate(row))
+        table["rank"] = judged.rank if alone else 0
+    candidate.MergeFrom(wire_candidate(table[0]))
     if judged.reason == Excluded.NAMED:
         candidate.drop_reason = Drop.DROP_REASON_IS_QUERY
     elif judged.reason == Excluded.REMOVED:

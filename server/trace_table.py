@@ -68,10 +68,14 @@ class Found:
     reason: int = 0
     is_scored: bool = True
 
+    @property
+    def score(self) -> float:
+        """Its score."""
+        return float(self.ranking.scores[self.place])
+
     def order(self) -> tuple[float, int, int]:
         """Sort key over several partitions, the one of the answer."""
-        score = float(self.ranking.scores[self.place])
-        return -score, -self.record.create_time_us, -self.record.label
+        return -self.score, -self.record.create_time_us, -self.record.label
 
 
 def make_table(
@@ -102,31 +106,33 @@ def make_table(
         ranked.sort(key=Found.order)
         left_out.sort(key=Found.order)
     del ranked[RANKED_COUNT_MAX:], left_out[LEFT_OUT_COUNT_MAX:]
-    table = np.zeros(len(ranked) + len(left_out), dtype=LAYOUT)
-    for row, item in enumerate([*ranked, *left_out]):
-        if item.is_scored:
-            fill(table[row], item.ranking, item.place)
-        table[row]["id"] = item.record.id.encode("ascii")
-        table[row]["user"] = item.user
-        table[row]["reason"] = item.reason
-        if row < len(ranked):
-            score = float(item.ranking.scores[item.place])
-            table[row]["rank"] = row + 1
-            table[row]["reason"] = reason_of(item.record, score, row + 1)
+    kept = [*ranked, *left_out]
+    table = np.zeros(len(kept), dtype=LAYOUT)
+    table["id"] = [item.record.id.encode("ascii") for item in kept]
+    table["user"] = [item.user for item in kept]
+    for _, _, seen in parts:
+        for ranking in (seen.ranked, seen.left_out):
+            rows = [n for n, item in enumerate(kept) if item.ranking is ranking and item.is_scored]
+            fill(table, rows, ranking, [kept[row].place for row in rows])
+    table["rank"][: len(ranked)] = np.arange(1, len(ranked) + 1)
+    table["reason"] = [
+        reason_of(item.record, item.score, row + 1) if row < len(ranked) else item.reason
+        for row, item in enumerate(kept)
+    ]
     return table
 
 
-def fill(row: Any, ranking: Ranking, place: int) -> None:
-    """Write score and parts of one place of a ranking into a record."""
+def fill(table: Table, rows: list[int], ranking: Ranking, places: list[int]) -> None:
+    """Write scores and parts of places of a ranking into records."""
     weights = ranking.weights
-    row["fusion"] = int(weights.fusion)
-    row["score"] = ranking.scores[place]
-    row["base"] = ranking.base[place]
-    row["bias"] = weights.bias
-    row["weights"] = weights.channels
-    row["raw"] = ranking.raw[:, place]
-    row["normalised"] = ranking.normalised[:, place]
-    row["factors"] = ranking.factors[:, place]
+    table["fusion"][rows] = int(weights.fusion)
+    table["score"][rows] = ranking.scores[places]
+    table["base"][rows] = ranking.base[places]
+    table["bias"][rows] = weights.bias
+    table["weights"][rows] = weights.channels
+    table["raw"][rows] = ranking.raw[:, places].T
+    table["normalised"][rows] = ranking.normalised[:, places].T
+    table["factors"][rows] = ranking.factors[:, places].T
 
 
 def wire_candidate(row: Any) -> pb.TraceCandidate:

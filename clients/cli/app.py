@@ -17,7 +17,7 @@ from recalld.cli import (
 
 EPILOG = (
     "Exit codes: 0 done (also when nothing is worth recalling), 1 failed, 2 wrong usage, "
-    "3 no such memory, 4 no server or not ready."
+    "3 no such memory or trace, 4 no server or not ready."
 )
 
 

@@ -102,7 +102,8 @@ def _write_parts(result: RecallResult) -> None:
     if scored:
         output.write("")
         trace_commands.write_parts(scored)
-    exits.print_note(f"recalld trace {result.recall_id} shows every candidate")
+    if "trace_not_kept" not in result.degraded:
+        exits.print_note(f"recalld trace {result.recall_id} shows every candidate")
 
 
 def _write_notes(result: RecallResult) -> None:
