@@ -36,7 +36,7 @@ class Generation:
 
 
 class Reading(NamedTuple):
-    """What the words of a request say of the rows of one moment."""
+    """The rows of one moment, and what the words of a request say of them, if that is known."""
 
     generation: Generation
-    words: Words
+    words: Words | None = None

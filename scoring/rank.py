@@ -82,6 +82,7 @@ class Ranked:
     Attributes:
         labels: int64[h]; scores, base: float32[h].
         raw, normalised: float32[CHANNEL_COUNT, h]; factors: float32[FACTOR_COUNT, h].
+        evidence: float32[CHANNEL_COUNT, h], as it was given; for RRF `normalised` holds ranks.
         weights: the fusion's.
     """
 
@@ -90,6 +91,7 @@ class Ranked:
     base: NDArray[np.float32]
     raw: NDArray[np.float32]
     normalised: NDArray[np.float32]
+    evidence: NDArray[np.float32]
     factors: NDArray[np.float32]
     weights: Weights
 
@@ -154,12 +156,16 @@ def rank(evidence: Evidence, weights: Weights, k: int, min_score: float | None) 
     best = select(scores, evidence.create_us, evidence.labels, k)
     lowest = weights.cut if min_score is None else min_score
     best = best[scores[best] >= np.float32(lowest)]
+    given = parts = evidence.normalised.take(best, axis=1)
+    if normalised is not evidence.normalised:
+        parts = normalised.take(best, axis=1)
     return Ranked(
         evidence.labels[best],
         scores[best],
         base[best],
         evidence.raw.take(best, axis=1),
-        normalised.take(best, axis=1),
+        parts,
+        given,
         evidence.factors.take(best, axis=1),
         weights,
     )

@@ -33,6 +33,8 @@ from recalld.server.errors import AddressInUse, ConfigError
 from recalld.server.graphs import Graphs
 from recalld.server.limits import MESSAGE_BYTES_MAX
 from recalld.server.partitions import Partitions
+from recalld.server.traced import config_hash
+from recalld.server.traces import Traces
 from recalld.server.version import VERSION
 from recalld.server.writer import Writer
 from recalld.storage.duckdb_store import DuckDBOptions, DuckDBStore
@@ -184,6 +186,10 @@ class App:
             graphs.consider(partition)
         writer = Writer(store, pool, graphs, measures, embedder.fingerprint)
         stack.push_async_callback(writer.drain)
+        ranking = config_hash(VERSION, self.config.ranking, params, embedder.fingerprint)
+        settings = self.config.traces
+        traces = Traces(store.traces, pool, settings, ranking, measures, self.log)
+        stack.push_async_callback(traces.close)
         parts = services.Parts(
             config=self.config,
             partitions=partitions,
@@ -192,6 +198,7 @@ class App:
             embedder=embedder,
             embedder_name=embedder_name,
             metrics=measures,
+            traces=traces,
             pool=pool,
             start_time_us=now_us,
             started_s=self.clock.monotonic_s(),

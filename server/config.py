@@ -114,6 +114,17 @@ class RankingSection(Section):
     )
 
 
+class TracesSection(Section):
+    """Traces of recalls: what became of each candidate. They hold no text."""
+
+    sample_share: Annotated[float, Field(ge=0, le=1)] = Field(
+        0.0, description="share of recalls traced beside those that ask for it"
+    )
+    kept_max: Annotated[int, Field(ge=1, le=100_000)] = Field(
+        1_000, description="traces kept of each tenant; the oldest give way"
+    )
+
+
 class LogSection(Section):
     """Logs; they never hold memory text."""
 
@@ -133,6 +144,7 @@ class Config(BaseSettings):
     storage: StorageSection = StorageSection()
     embedder: EmbedderSection = EmbedderSection()
     ranking: RankingSection = RankingSection()
+    traces: TracesSection = TracesSection()
     log: LogSection = LogSection()
 
     @model_validator(mode="after")

@@ -139,6 +139,10 @@ class BuildContext:
         )
         writing = Writing(form, request.language or ("zh" if found.language == "zh" else "en"))
         assembly, is_whole = self._assemble(found, writing, count, budget)
+        if found.traced is not None:
+            taken = [hit for lines in assembly.lines.values() for hit, _, _ in lines]
+            left = [hit for hit, _ in assembly.omitted]
+            self.recall.traces.keep(found.traced, found.response, taken, left)
         complete = is_whole and not _is_narrowed(request.recall)
         return self._response(assembly, complete, found, request.tokenizer or tokens.CONSERVATIVE)
 

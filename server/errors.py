@@ -40,6 +40,10 @@ class RevisionNotReached(ServerError):
     """Raised when min_revision is ahead of what this server holds."""
 
 
+class TraceNotFound(ServerError):
+    """Raised when a recall has no kept trace, or its trace cannot tell of a memory any more."""
+
+
 class NotReady(ServerError):
     """Raised while the server loads or drains; the caller may retry after `retry_after_s`."""
 

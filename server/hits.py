@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ RELEVANCE_ALONE = 0.7
 KEYWORD_AGREES = 0.15
 RELATION_AGREES = KEYWORD_AGREES / FULL_EVIDENCE
 """A neighbour that shares words is a reason, but no witness: it is not about this memory."""
+FILTER_ALONE: tuple[str, ...] = ("matches the filter",)
 
 DROP_REASONS: dict[int, int] = {
     Excluded.VISIBILITY: Drop.DROP_REASON_VISIBILITY,
@@ -63,10 +65,10 @@ def make_hits(ranking: Ranking, record_of: Callable[[int], MemoryRecord | None])
         ranking: of one partition.
         record_of: record of a label, or None for one that must not go out.
     """
-    asked = bool(ranking.weights.channels.any())
+    asked = not math.isinf(ranking.weights.bias)
     # A channel that was not asked for is no witness.
     heard = (ranking.weights.channels > 0)[:, None]
-    evidence = (ranking.normalised * heard).T.tolist()
+    evidence = (ranking.evidence * heard).T.tolist()
     made = []
     for place, (label, score) in enumerate(
         zip(ranking.labels.tolist(), ranking.scores.tolist(), strict=True)
@@ -74,24 +76,26 @@ def make_hits(ranking: Ranking, record_of: Callable[[int], MemoryRecord | None])
         record = record_of(label)
         if record is None:
             continue
-        agreed, reasons = _witnesses(evidence[place]) if asked else (True, ("matches the filter",))
+        agreed, reasons = True, FILTER_ALONE
+        if asked:
+            agreed, reasons = _witnesses(evidence[place], record.key)
         high = agreed and score >= HIGH_SCORE_MIN
         band = Band.CONFIDENCE_BAND_HIGH if high else Band.CONFIDENCE_BAND_LOW
         made.append(RankedHit(record, score, band, reasons, ranking, place))
     return made
 
 
-def _witnesses(normalised: list[float]) -> tuple[bool, tuple[str, ...]]:
-    """Whether independent channels agree on a memory, and the names of those that speak for it."""
-    key = normalised[Channel.KEY] > 0
-    identifier = normalised[Channel.IDENTIFIER] > 0
-    keyword = normalised[Channel.KEYWORD] >= KEYWORD_AGREES
-    vector = normalised[Channel.VECTOR] >= VECTOR_AGREES
-    learned = normalised[Channel.RELEVANCE]
+def _witnesses(evidence: list[float], name: str) -> tuple[bool, tuple[str, ...]]:
+    """Whether independent channels agree on a memory of some key, and what speaks for it."""
+    key = evidence[Channel.KEY] > 0
+    identifier = evidence[Channel.IDENTIFIER] > 0
+    keyword = evidence[Channel.KEYWORD] >= KEYWORD_AGREES
+    vector = evidence[Channel.VECTOR] >= VECTOR_AGREES
+    learned = evidence[Channel.RELEVANCE]
     relevance = learned >= RELEVANCE_AGREES
     reasons = []
     if key:
-        reasons.append("exact key")
+        reasons.append(f"exact key: {name}")
     if identifier:
         reasons.append("exact identifier")
     if keyword:
@@ -100,11 +104,19 @@ def _witnesses(normalised: list[float]) -> tuple[bool, tuple[str, ...]]:
         reasons.append("similar meaning")
     if relevance:
         reasons.append("matters to such requests")
-    if normalised[Channel.RELATION] >= RELATION_AGREES:
+    if evidence[Channel.RELATION] >= RELATION_AGREES:
         reasons.append("beside what was asked for")
     strong = vector and learned >= RELEVANCE_ALONE
     agreed = key or identifier or strong or (keyword and (vector or relevance))
-    return agreed, tuple(reasons) or ("weak similarity",)
+    return agreed, tuple(reasons) or (_weak_reason(evidence),)
+
+
+def _weak_reason(evidence: list[float]) -> str:
+    """What there is of a memory for which no channel speaks up."""
+    if evidence[Channel.KEYWORD] > 0:
+        return "few shared words"
+    is_near = evidence[Channel.VECTOR] > 0 or evidence[Channel.RELEVANCE] > 0
+    return "weak similarity" if is_near else "no evidence"
 
 
 def wire_parts(parts: explain.ScoreParts) -> pb.ScoreParts:

@@ -44,6 +44,9 @@ from recalld.server.query import (
     make_query,
     text_weights,
 )
+from recalld.server.timings import spend
+from recalld.server.traced import Traced, make_traced, pinned
+from recalld.server.traces import Traces
 from recalld.server.writer import Writer
 from recalld.storage.record import MemoryRecord
 from recalld.v1 import recall_service_pb2 as pb
@@ -60,6 +63,7 @@ class Found:
             empty.
         language: of the request.
         now_us: clock of the recall.
+        traced: what a trace is made of; None = this recall is not traced.
     """
 
     response: pb.RecallResponse
@@ -67,6 +71,7 @@ class Found:
     everything: list[RankedHit]
     language: str
     now_us: int
+    traced: Traced | None
 
 
 def recall_names() -> Iterator[str]:
@@ -85,6 +90,7 @@ class Recall:
     metrics: Metrics
     pool: ThreadPoolExecutor
     ranking: RankingSection
+    traces: Traces
     defaults: Defaults = field(init=False)
     names: Iterator[str] = field(default_factory=recall_names, init=False)
     encoded: EncodedMemories = field(default_factory=EncodedMemories, init=False)
@@ -113,6 +119,9 @@ class Recall:
                 response.degraded.append("response_size")
                 break
             response.hits.append(message)
+        if found.traced is not None:
+            sent = len(response.hits)
+            self.traces.keep(found.traced, response, found.hits[:sent], found.hits[sent:])
         return response
 
     async def find(
@@ -151,12 +160,14 @@ class Recall:
         query = await make_query(self.embedder, request, asked, chosen, call, field)
         embedded_s = call.clock.monotonic_s()
         call.check_deadline()
-        rankings = [
-            await self._search(part, self._plan(asked, condition, query), reading)
+        is_traced = self.traces.wants(asked.explain)
+        searched = [
+            (part, self._plan(asked, condition, query), reading or pinned(part, is_traced))
             for part, condition, reading in zip_longest(
                 chosen, compiled[: len(chosen)], query.readings
             )
         ]
+        rankings = [await self._search(*part) for part in searched]
         ranked = self._collect(asked, chosen, rankings, call)[: asked.k]
         everything = []
         if whole_max > 0 and chosen and len(chosen) == 1 and len(chosen[0].index) <= whole_max * 2:
@@ -165,8 +176,16 @@ class Recall:
                 asked, chosen, [await self._search(chosen[0], plan, None)], call
             )
         response = self._response(asked, chosen, rankings, ranked, query, held)
-        _spend(response.timings, call, started_s, embedded_s)
-        return Found(response, ranked, everything, detect_language(asked.text), asked.view.now_us)
+        spend(response.timings, call, started_s, embedded_s)
+        traced = None
+        if is_traced:
+            matched = sum(ranking.matched for ranking in rankings)
+            cut = asked.min_score
+            if cut is None:
+                cut = max((ranking.weights.cut for ranking in rankings), default=0.0)
+            traced = make_traced(asked, call, cut, searched, matched)
+        language = detect_language(asked.text)
+        return Found(response, ranked, everything, language, asked.view.now_us, traced)
 
     def _plan(
         self,
@@ -269,15 +288,3 @@ def _filter(request: pb.RecallRequest, asked: Ask, label_of: filters.LabelOf, fi
         return compiled
     kinds = NumberIn("kind", asked.kinds)
     return Filter((*compiled.must, kinds), compiled.should, compiled.must_not)
-
-
-def _spend(timings: pb.Timings, call: Call, started_s: float, embedded_s: float) -> None:
-    """Fill in the time spent."""
-    ended_s = call.clock.monotonic_s()
-    for target, elapsed_s in (
-        (timings.total, ended_s - started_s),
-        (timings.embed, embedded_s - started_s),
-        (timings.search, ended_s - embedded_s),
-    ):
-        target.seconds = int(elapsed_s)
-        target.nanos = int(elapsed_s * 1e9) % 1_000_000_000

@@ -20,6 +20,7 @@ from recalld.server.call import Call
 from recalld.server.config import Config
 from recalld.server.context import BuildContext
 from recalld.server.dispatch import Dispatcher
+from recalld.server.explaining import Explaining
 from recalld.server.facts import Facts
 from recalld.server.forget import Forget
 from recalld.server.metrics import Metrics
@@ -27,6 +28,7 @@ from recalld.server.partitions import Partitions
 from recalld.server.reading import Reading
 from recalld.server.recall import Recall
 from recalld.server.remember import Remember
+from recalld.server.traces import Traces
 from recalld.server.update import UpdateMemory
 from recalld.server.writer import Writer
 from recalld.storage.store import Store
@@ -52,7 +54,7 @@ SERVICES: tuple[tuple[ServiceDescriptor, tuple[str, ...]], ...] = (
     ),
     (
         recall_service_pb2.DESCRIPTOR.services_by_name["RecallService"],
-        ("Recall", "BatchRecall", "BuildContext"),
+        ("Recall", "BatchRecall", "BuildContext", "GetRecallTrace", "ListRecallTraces"),
     ),
     (session_service_pb2.DESCRIPTOR.services_by_name["SessionService"], ()),
     (admin_service_pb2.DESCRIPTOR.services_by_name["AdminService"], ("GetServerInfo", "GetStats")),
@@ -79,6 +81,7 @@ class Parts:
     embedder: BatchingEmbedder
     embedder_name: str
     metrics: Metrics
+    traces: Traces
     pool: ThreadPoolExecutor
     start_time_us: int
     started_s: float
@@ -100,7 +103,9 @@ class Table:
             metrics=parts.metrics,
             pool=parts.pool,
             ranking=parts.config.ranking,
+            traces=parts.traces,
         )
+        explaining = Explaining(parts.partitions, parts.traces, parts.pool)
         reading = Reading(parts.partitions, parts.embedder.fingerprint)
         facts = Facts(
             partitions=parts.partitions,
@@ -125,6 +130,8 @@ class Table:
                 "Recall": recall,
                 "BatchRecall": BatchRecall(recall),
                 "BuildContext": BuildContext(recall, parts.embedder.count_tokens),
+                "GetRecallTrace": explaining.get,
+                "ListRecallTraces": explaining.list_page,
                 "GetServerInfo": facts.info,
                 "GetStats": facts.stats,
             }

@@ -42,6 +42,7 @@ TABLE: dict[type[Exception], tuple[grpc.StatusCode, int]] = {
         Code.FAILED_PRECONDITION,
         Reason.ERROR_REASON_REVISION_NOT_REACHED,
     ),
+    server_errors.TraceNotFound: (Code.NOT_FOUND, Reason.ERROR_REASON_TRACE_NOT_FOUND),
     server_errors.NotReady: (Code.UNAVAILABLE, Reason.ERROR_REASON_NOT_READY),
     server_errors.Overloaded: (Code.RESOURCE_EXHAUSTED, Reason.ERROR_REASON_OVERLOADED),
     server_errors.DeadlinePassed: (Code.DEADLINE_EXCEEDED, Reason.ERROR_REASON_DEADLINE_EXCEEDED),

@@ -32,6 +32,7 @@ from recalld.storage.lock import read_holder
 from recalld.storage.queries import Queries
 from recalld.storage.requests import REQUEST_BYTES_MAX, REQUEST_COUNT_MAX, RecentRequests
 from recalld.storage.store import Partition, StoredMemory, StoredRequest, StoreStats, WriteBatch
+from recalld.storage.traces import SqlTraces
 from recalld.storage.writer import GroupWriter
 
 MEMORY_LIMIT_BYTES = 512 * 1024 * 1024
@@ -105,6 +106,8 @@ class DuckDBStore:
             raise
         self._wal_bytes = size_bytes(self._wal_path)
         self._writer = GroupWriter(self._commit)
+        run, synced = self._writer.run, self._sync_new_wal
+        self.traces = SqlTraces(self._connection, self._reader, run, synced)
 
     def submit(self, batch: WriteBatch) -> Future[None]:
         """See `Store.submit`."""
@@ -172,7 +175,7 @@ class DuckDBStore:
         self._reader.require_open()
         lines: list[str] = []
         try:
-            lines += self._queries.check_index()
+            lines += self._queries.check_index() + self.traces.check()
             requests, revisions = self._queries.requests(), self._queries.revisions
             lines += rules.store_violations(self._queries.load(), requests, revisions)
         except Corrupt as error:

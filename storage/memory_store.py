@@ -8,14 +8,21 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from recalld.storage import rules
 from recalld.storage.counters import Counters
 from recalld.storage.errors import StoreClosed
-from recalld.storage.store import Partition, StoredMemory, StoredRequest, StoreStats, WriteBatch
+from recalld.storage.store import (
+    Partition,
+    StoredMemory,
+    StoredRequest,
+    StoredTrace,
+    StoreStats,
+    WriteBatch,
+)
 
 
 @dataclass(slots=True)
@@ -25,6 +32,7 @@ class MemoryImage:
     memories: dict[int, StoredMemory] = field(default_factory=dict)
     requests: dict[tuple[str, str], StoredRequest] = field(default_factory=dict)
     revisions: dict[str, int] = field(default_factory=dict)
+    traces: dict[tuple[str, str], StoredTrace] = field(default_factory=dict)
 
 
 class MemoryStore:
@@ -38,6 +46,7 @@ class MemoryStore:
         label_max = max(self._image.memories, default=0)
         self._counters = Counters(label_max, self._image.revisions)
         self._commit_count = 0
+        self.traces = MemoryTraces(self._opened)
 
     def submit(self, batch: WriteBatch) -> Future[None]:
         """See `Store.submit`; the future is resolved when it is returned."""
@@ -139,3 +148,41 @@ class MemoryStore:
         if self._closed:
             raise StoreClosed("the store is closed")
         return self._image
+
+
+class MemoryTraces:
+    """`TraceStore` over the image of a store."""
+
+    def __init__(self, opened: Callable[[], MemoryImage]) -> None:
+        """Args: opened: the store's image; raises StoreClosed after closing."""
+        self._opened = opened
+        self._lock = threading.Lock()
+
+    def put(self, traces: Sequence[StoredTrace], kept_max: int) -> Future[None]:
+        """See `TraceStore.put`; the future is resolved when it is returned."""
+        with self._lock:
+            kept = self._opened().traces
+            kept |= {(trace.tenant, trace.recall_id): trace for trace in traces}
+            for tenant in {trace.tenant for trace in traces}:
+                for trace in self._newest_first(tenant)[kept_max:]:
+                    del kept[tenant, trace.recall_id]
+        future: Future[None] = Future()
+        future.set_result(None)
+        return future
+
+    def find(self, tenant: str, recall_id: str) -> StoredTrace | None:
+        """See `TraceStore.find`."""
+        return self._opened().traces.get((tenant, recall_id))
+
+    def page(
+        self, tenant: str, user_id: str, before: tuple[int, str] | None, count: int
+    ) -> list[StoredTrace]:
+        """See `TraceStore.page`."""
+        with self._lock:
+            own = [trace for trace in self._newest_first(tenant) if trace.user_id == user_id]
+        later = [t for t in own if before is None or (t.create_time_us, t.recall_id) < before]
+        return [replace(trace, candidates=b"") for trace in later[:count]]
+
+    def _newest_first(self, tenant: str) -> list[StoredTrace]:
+        kept = [trace for trace in self._opened().traces.values() if trace.tenant == tenant]
+        return sorted(kept, key=lambda t: (t.create_time_us, t.recall_id), reverse=True)

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 from recalld.storage.errors import Corrupt, FormatTooNew
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 
 class Connection(Protocol):
@@ -40,8 +40,16 @@ class Step:
     apply: Callable[[Connection], None]
 
 
-# Version 1 is the first: the next format adds Step(1, ...) here and its schema to schema.sql.
-STEPS: tuple[Step, ...] = ()
+def _add_traces(connection: Connection) -> None:
+    connection.execute(
+        "CREATE TABLE traces (tenant VARCHAR NOT NULL, recall_id VARCHAR NOT NULL, "
+        "user_id VARCHAR NOT NULL, create_time_us BIGINT NOT NULL, header BLOB NOT NULL, "
+        "candidates BLOB NOT NULL, PRIMARY KEY (tenant, recall_id))"
+    )
+
+
+# The next format adds its step here and its schema to schema.sql; a step never changes afterwards.
+STEPS: tuple[Step, ...] = (Step(1, _add_traces),)
 
 
 def migrate(

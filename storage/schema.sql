@@ -1,4 +1,4 @@
--- Format version 1. Times are microseconds since 1970-01-01T00:00:00Z, 0 = not set.
+-- Format version 2. Times are microseconds since 1970-01-01T00:00:00Z, 0 = not set.
 -- Primary keys only: secondary indexes and foreign keys have broken on WAL replay.
 
 CREATE TABLE meta (
@@ -62,4 +62,14 @@ CREATE TABLE requests (
     response       BLOB    NOT NULL,
     create_time_us BIGINT  NOT NULL,
     PRIMARY KEY (tenant, request_id)
+);
+
+CREATE TABLE traces (
+    tenant         VARCHAR NOT NULL,
+    recall_id      VARCHAR NOT NULL,
+    user_id        VARCHAR NOT NULL,
+    create_time_us BIGINT  NOT NULL,
+    header         BLOB    NOT NULL,
+    candidates     BLOB    NOT NULL,
+    PRIMARY KEY (tenant, recall_id)
 );

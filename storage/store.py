@@ -14,7 +14,7 @@ Invariants every backend holds:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Protocol
@@ -112,11 +112,75 @@ class StoreStats:
     last_commit_us: int
 
 
-class Store(Protocol):
-    """Durable rows, addressed by label, partition and request id.
+@dataclass(frozen=True, slots=True)
+class StoredTrace:
+    """One kept trace of a recall; its two parts are opaque here and hold no text of a memory.
+
+    Attributes:
+        tenant, recall_id: the key; neither is empty.
+        user_id: whose recall it was; not empty.
+        create_time_us: clock of the recall, microseconds since the epoch.
+        header: everything but the candidates; not empty.
+        candidates: the candidates; empty where only headers were asked for.
+    """
+
+    tenant: str
+    recall_id: str
+    user_id: str
+    create_time_us: int
+    header: bytes
+    candidates: bytes = b""
+
+
+class TraceStore(Protocol):
+    """The part of a store that keeps traces, which nothing depends on: a crash may lose some.
 
     Thread safety: every method may be called from any thread.
     """
+
+    def put(self, traces: Sequence[StoredTrace], kept_max: int) -> Future[None]:
+        """Queues traces behind the writes that wait; of each tenant's the newest are kept.
+
+        Args:
+            traces: distinct keys; a known key is replaced.
+            kept_max: traces that a tenant of these keeps, >= 1.
+
+        Raises:
+            StoreBusy, StoreClosed, StoreFailed: nothing was queued. The future itself fails with
+            StoreFailed only.
+        """
+        ...
+
+    def find(self, tenant: str, recall_id: str) -> StoredTrace | None:
+        """Returns a durable trace."""
+        ...
+
+    def page(
+        self, tenant: str, user_id: str, before: tuple[int, str] | None, count: int
+    ) -> list[StoredTrace]:
+        """Returns headers of a user's traces, newest first, ties by larger recall id first.
+
+        Args:
+            tenant, user_id: whose.
+            before: time and id of the last one seen; None starts at the newest.
+            count: at most so many, >= 0.
+        """
+        ...
+
+
+class Store(Protocol):
+    """Durable rows, addressed by label, partition and request id.
+
+    Attributes:
+        traces: kept traces of recalls.
+
+    Thread safety: every method may be called from any thread.
+    """
+
+    @property
+    def traces(self) -> TraceStore:
+        """Kept traces of recalls, usable as long as the store is open."""
+        ...
 
     def submit(self, batch: WriteBatch) -> Future[None]:
         """Queues a batch; the future resolves when it is durable.

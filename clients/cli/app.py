@@ -11,12 +11,13 @@ from recalld.cli import (
     output,
     recall_commands,
     server_commands,
+    trace_commands,
     transfer_commands,
 )
 
 EPILOG = (
     "Exit codes: 0 done (also when nothing is worth recalling), 1 failed, 2 wrong usage, "
-    "3 no such memory, 4 no server or not ready."
+    "3 no such memory or trace, 4 no server or not ready."
 )
 
 
@@ -51,7 +52,13 @@ def build() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     made.callback()(_main)
-    for commands in (server_commands, memory_commands, recall_commands, transfer_commands):
+    for commands in (
+        server_commands,
+        memory_commands,
+        recall_commands,
+        trace_commands,
+        transfer_commands,
+    ):
         commands.add_to(made)
     return made
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recalld.cli import exits, output, texts
+from recalld.cli import exits, output, texts, trace_commands
 from recalld.cli.options import Output, Scoped, command
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class RecallOptions:
         bool, typer.Option("--include-superseded", help="Also superseded and expired ones.")
     ] = False
     explain: Annotated[
-        bool, typer.Option("--explain", help="Show the parts that make each score.")
+        bool, typer.Option("--explain", help="Show what makes each score, and keep a trace.")
     ] = False
 
 
@@ -93,24 +93,17 @@ def _why(hit: Hit) -> str:
 
 
 def _write_parts(result: RecallResult) -> None:
-    """One row per channel of each hit, then how base and score come about."""
-    rows: list[tuple[object, ...]] = []
-    for rank, hit in enumerate(result, start=1):
-        parts = hit.parts
-        if parts is None:
-            continue
-        for channel in parts.channels:
-            share = channel.weight * channel.normalised
-            numbers = (channel.raw, channel.normalised, channel.weight, share)
-            rows.append((rank, channel.channel, *numbers))
-        rows.append((rank, "bias", "", "", "", parts.bias))
-        rows.append((rank, f"base ({parts.fusion} fusion of these)", "", "", "", parts.base))
-        rows.append((rank, "x decay", "", "", "", parts.decay))
-        rows.append((rank, "x importance", "", "", "", parts.importance))
-        rows.append((rank, "x confidence", "", "", "", parts.confidence))
-        rows.append((rank, "= score", "", "", "", hit.score))
-    output.write("")
-    output.write_rows(("hit", "part", "raw", "normalised", "weight", "gives"), rows)
+    """What makes each score, and where to look further."""
+    scored = [
+        (rank, hit.score, hit.parts)
+        for rank, hit in enumerate(result, start=1)
+        if hit.parts is not None
+    ]
+    if scored:
+        output.write("")
+        trace_commands.write_parts(scored)
+    if "trace_not_kept" not in result.degraded:
+        exits.print_note(f"recalld trace {result.recall_id} shows every candidate")
 
 
 def _write_notes(result: RecallResult) -> None:

@@ -14,7 +14,7 @@ import grpc
 import grpc.aio
 from google.protobuf.message import Message
 
-from recalld.client import errors, health, models, options
+from recalld.client import errors, health, models, options, traces
 from recalld.client.calls import Call
 from recalld.client.connection import DEFAULT_TARGET, connection
 from recalld.client.export import paging_options
@@ -147,6 +147,26 @@ class AsyncClient:
     ) -> models.Context:
         """A prompt-ready context under a hard `token_budget`; see `Client.build_context`."""
         return await self._run(self._calls.build_context(text, dict(query)))
+
+    async def trace(
+        self, recall_id: str, memory_id: str | None = None, **call: Unpack[options.CallOptions]
+    ) -> traces.Trace:
+        """What became of every candidate of a recall, or of one memory; see `Client.trace`."""
+        return await self._run(self._calls.trace(recall_id, memory_id, dict(call)))
+
+    async def traces(
+        self, page_size: int = 0, **call: Unpack[options.CallOptions]
+    ) -> AsyncIterator[traces.Trace]:
+        """Kept traces, newest first, without candidates; see `Client.traces`."""
+        page_token = ""
+        while True:
+            found, page_token = await self._run(
+                self._calls.traces(page_size, page_token, dict(call))
+            )
+            for trace in found:
+                yield trace
+            if not page_token:
+                return
 
     async def report_usage(self, recall_id: str, **usage: Unpack[options.UsageOptions]) -> int:
         """Says which hits were `used`, `helpful` or `corrected`; returns the revision."""

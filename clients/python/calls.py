@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar
 from google.protobuf import message_factory
 from google.protobuf.message import Message
 
-from recalld.client import decode, models, requests, values
+from recalld.client import decode, models, requests, traces, values
 from recalld.client.inputs import NewMemory, Query
 from recalld.client.options import Timeouts
 from recalld.client.wiretypes import build, listed, shown
@@ -196,6 +196,30 @@ class CallFactory:
         query = Query(text=text, **options)
         request = requests.build_context(scope, query, **assembly)
         return self._call("RecallService/BuildContext", request, call, decode.context)
+
+    def trace(
+        self, recall_id: str, memory_id: str | None, options: dict[str, Any]
+    ) -> Call[traces.Trace]:
+        """GetRecallTrace."""
+        request = build(
+            recall_pb2.GetRecallTraceRequest,
+            scope=self._scope(options),
+            recall_id=recall_id,
+            memory_id=memory_id,
+        )
+        return self._call("RecallService/GetRecallTrace", request, options, traces.trace_of)
+
+    def traces(
+        self, page_size: int, page_token: str, options: dict[str, Any]
+    ) -> Call[tuple[Sequence[traces.Trace], str]]:
+        """ListRecallTraces; the reply is traces and the next page token."""
+        request = build(
+            recall_pb2.ListRecallTracesRequest,
+            scope=self._scope(options),
+            page_size=page_size,
+            page_token=page_token,
+        )
+        return self._call("RecallService/ListRecallTraces", request, options, traces.traces_page)
 
     def report_usage(self, recall_id: str, options: dict[str, Any]) -> Call[int]:
         """ReportUsage; the reply is the revision of the write."""

@@ -17,7 +17,7 @@ from typing import Any, TypeVar, Unpack
 import grpc
 from google.protobuf.message import Message
 
-from recalld.client import errors, health, models, options
+from recalld.client import errors, health, models, options, traces
 from recalld.client.calls import Call
 from recalld.client.connection import DEFAULT_TARGET, connection
 from recalld.client.export import paging_options
@@ -177,6 +177,33 @@ class Client:
     ) -> models.Context:
         """A prompt-ready context under a hard `token_budget` (64 to 32768, default 600)."""
         return self._run(self._calls.build_context(text, dict(query)))
+
+    def trace(
+        self, recall_id: str, memory_id: str | None = None, **call: Unpack[options.CallOptions]
+    ) -> traces.Trace:
+        """What became of every candidate of a recall made with `explain`.
+
+        Args:
+            recall_id: The recall.
+            memory_id: Ask of this memory alone, recalled or not: "why not this one?".
+            **call: Scope and `timeout`.
+
+        Raises:
+            TraceNotFound: If the recall has no kept trace, or it cannot tell of this memory.
+            MemoryNotFound: If there is no such memory.
+        """
+        return self._run(self._calls.trace(recall_id, memory_id, dict(call)))
+
+    def traces(
+        self, page_size: int = 0, **call: Unpack[options.CallOptions]
+    ) -> Iterator[traces.Trace]:
+        """Kept traces, newest first, without candidates, read page by page (0: of 100)."""
+        page_token = ""
+        while True:
+            found, page_token = self._run(self._calls.traces(page_size, page_token, dict(call)))
+            yield from found
+            if not page_token:
+                return
 
     def report_usage(self, recall_id: str, **usage: Unpack[options.UsageOptions]) -> int:
         """Says which hits were `used`, `helpful` or `corrected`; returns the revision."""

@@ -6,6 +6,7 @@ raises on what a newer server may add.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from recalld.client import models, values, wiretypes
@@ -119,29 +120,37 @@ def revision(response: Any) -> int:
     return int(response.revision)
 
 
+def score_parts(message: recall_pb2.ScoreParts) -> models.ScoreParts:
+    """The parts of a score."""
+    return models.ScoreParts(
+        channels=tuple(
+            models.ChannelScore(
+                values.decode(values.Channel, score.channel),
+                score.raw,
+                score.normalised,
+                score.weight,
+            )
+            for score in message.channels
+        ),
+        fusion=values.decode(values.Fusion, message.fusion),
+        bias=message.bias,
+        base=message.base,
+        decay=message.decay,
+        importance=message.importance,
+        confidence=message.confidence,
+    )
+
+
 def hit(message: recall_pb2.Hit) -> models.Hit:
     """One recalled memory."""
-    parts = None
-    if message.HasField("parts"):
-        parts = models.ScoreParts(
-            channels=tuple(
-                models.ChannelScore(
-                    values.decode(values.Channel, score.channel),
-                    score.raw,
-                    score.normalised,
-                    score.weight,
-                )
-                for score in message.parts.channels
-            ),
-            fusion=values.decode(values.Fusion, message.parts.fusion),
-            bias=message.parts.bias,
-            base=message.parts.base,
-            decay=message.parts.decay,
-            importance=message.parts.importance,
-            confidence=message.parts.confidence,
-        )
+    parts = score_parts(message.parts) if message.HasField("parts") else None
     band = values.decode(values.Band, message.band)
     return models.Hit(memory(message.memory), message.score, band, tuple(message.reasons), parts)
+
+
+def excluded(counts: Iterable[recall_pb2.ExcludedCount]) -> dict[values.DropReason, int]:
+    """What was left out, by reason."""
+    return {values.decode(values.DropReason, entry.reason): entry.count for entry in counts}
 
 
 def recall(response: recall_pb2.RecallResponse) -> models.RecallResult:
@@ -158,10 +167,7 @@ def recall(response: recall_pb2.RecallResponse) -> models.RecallResult:
         revision=response.revision,
         degraded=tuple(response.degraded),
         situation=response.situation,
-        excluded={
-            values.decode(values.DropReason, entry.reason): entry.count
-            for entry in response.excluded
-        },
+        excluded=excluded(response.excluded),
         timings_ms={
             part.name: spent.ToTimedelta().total_seconds() * 1000.0
             for part, spent in response.timings.ListFields()

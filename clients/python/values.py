@@ -135,6 +135,8 @@ class DropReason(StrEnum):
     NOT_YET_KNOWN = "not_yet_known"
     NOT_VALID_THEN = "not_valid_then"
     OVER_BUDGET = "over_budget"
+    IS_QUERY = "is_query"
+    NOT_PROPOSED = "not_proposed"
 
 
 class Channel(StrEnum):

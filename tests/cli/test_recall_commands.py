@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import pytest
 
@@ -30,17 +31,19 @@ def test_json_is_one_object(recalld: Recalld) -> None:
 
 
 def test_explain_reproduces_the_score(recalld: Recalld) -> None:
-    """The table of --explain holds the factors whose product is the score."""
+    """A row of --explain holds what makes the score: shares and bias the base, then factors."""
     recalld("remember", "Order DD-7742 was shipped", "-u", "r3", "--importance", "low")
-    rows = [
-        line.split("\t") for line in recalld("recall", "DD-7742", "-u", "r3", "--explain").lines
-    ]
-    parts = {
-        row[1].split(" (")[0]: float(row[5]) for row in rows if len(row) == 6 and row[0] == "1"
-    }
-    product = parts["base"] * parts["x decay"] * parts["x importance"] * parts["x confidence"]
-    assert parts["= score"] == pytest.approx(product, abs=0.003)
-    assert "vector" in parts
+    ran = recalld("recall", "DD-7742", "-u", "r3", "--explain")
+    hit, blank, parts = ran.lines
+    assert (hit.split("\t")[4], blank) == ("Order DD-7742 was shipped", "")
+    rank, score, *numbers = (float(cell) for cell in parts.split("\t"))
+    *shares, bias, base, decay, importance, confidence = numbers
+    assert rank == 1
+    assert len(shares) >= 2 and all(shares)
+    assert base == pytest.approx(1 / (1 + math.exp(-(bias + sum(shares)))), abs=0.003)
+    assert score == pytest.approx(base * decay * importance * confidence, abs=0.003)
+    assert score == pytest.approx(float(hit.split("\t")[0]), abs=0.002)
+    assert ran.err.startswith("recalld trace ")
 
 
 def test_filter_without_text(recalld: Recalld) -> None:

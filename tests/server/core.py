@@ -23,9 +23,10 @@ from recalld.index.partition import PartitionIndex
 from recalld.scoring.params import RankParams
 from recalld.server import metrics, reload, services
 from recalld.server.call import Call
-from recalld.server.config import Config
+from recalld.server.config import Config, TracesSection
 from recalld.server.graphs import Graphs
 from recalld.server.partitions import Partitions
+from recalld.server.traces import Traces
 from recalld.server.writer import Writer
 from recalld.storage.errors import StoreFailed
 from recalld.storage.memory_store import MemoryImage, MemoryStore
@@ -97,7 +98,14 @@ class Recorder:
 class Core:
     """Handlers over one store; open it with `opened`."""
 
-    def __init__(self, store: Store, pool: ThreadPoolExecutor, dim: int, exact_max: int) -> None:
+    def __init__(
+        self,
+        store: Store,
+        pool: ThreadPoolExecutor,
+        dim: int,
+        exact_max: int,
+        traces: TracesSection | None = None,
+    ) -> None:
         self.clock = FixedClock()
         self.store = store
         self.embedder = BatchingEmbedder(HashEmbedder(dim), requests_per_run_max=1)
@@ -112,16 +120,19 @@ class Core:
         self.metrics = metrics.create()
         fingerprint = self.embedder.fingerprint
         self.writer = Writer(store, pool, self.graphs, self.metrics, fingerprint)
+        config = Config() if traces is None else Config(traces=traces)
+        self.traces = Traces(store.traces, pool, config.traces, "hash", self.metrics, self.log)
         table = services.Table()
         table.fill(
             services.Parts(
-                config=Config(),
+                config=config,
                 partitions=self.partitions,
                 writer=self.writer,
                 store=store,
                 embedder=self.embedder,
                 embedder_name="hash",
                 metrics=self.metrics,
+                traces=self.traces,
                 pool=pool,
                 start_time_us=NOW_US,
                 started_s=0.0,
@@ -195,14 +206,19 @@ def _taken(fields: dict[str, Any], *names: str) -> dict[str, Any]:
 
 @contextlib.asynccontextmanager
 async def opened(
-    store: Store | None = None, *, dim: int = 64, exact_max: int = 50_000
+    store: Store | None = None,
+    *,
+    dim: int = 64,
+    exact_max: int = 50_000,
+    traces: TracesSection | None = None,
 ) -> AsyncIterator[Core]:
     """A core over a store, an empty one by default; the store stays open."""
     with ThreadPoolExecutor(2) as pool:
-        core = Core(store if store is not None else MemoryStore(), pool, dim, exact_max)
+        core = Core(store if store is not None else MemoryStore(), pool, dim, exact_max, traces)
         try:
             yield core
         finally:
+            await core.traces.close()
             await core.writer.drain()
             await core.graphs.close()
             core.embedder.close()

@@ -9,7 +9,7 @@ import pytest
 
 from recalld.v1 import recall_service_pb2 as pb
 from recalld.v1 import types_pb2
-from tests.server.core import DAY_US, NOW_US, Core, memory, timestamp
+from tests.server.core import DAY_US, NOW_US, Core, memory, scope, timestamp
 from tests.server.test_recall import fill
 
 Channel = pb.Channel
@@ -72,7 +72,7 @@ async def test_band_needs_two_witnesses(core: Core) -> None:
     await core.remember("u", memory("Error E-1042 came up"))
     for text, content, band, reason in (
         ("green tea with milk", "green tea with milk", "HIGH", "shared words"),
-        ("work.phone", "calls the office", "HIGH", "exact key"),
+        ("work.phone", "calls the office", "HIGH", "exact key: work.phone"),
         ("E-1042", "Error E-1042 came up", "HIGH", "exact identifier"),
     ):
         hit = (await core.recall("u", text, min_score=0.0)).hits[0]
@@ -99,3 +99,34 @@ async def test_counts_of_what_was_left_out(core: Core) -> None:
     }
     assert counts == {"SUPERSEDED": 1, "FORGOTTEN": 1, "VISIBILITY": 1, "OVER_K": 7}
     assert len(answer.hits) + sum(counts.values()) == 13
+
+
+@pytest.mark.parametrize("fusion", [pb.Fusion.FUSION_WEIGHTED, pb.Fusion.FUSION_RRF])
+@pytest.mark.parametrize(
+    ("text", "place", "channels", "reasons"),
+    [
+        ("green tea with milk", 0, [], ["shared words", "similar meaning"]),
+        ("green tea with milk", 0, [pb.Channel.CHANNEL_KEYWORD], ["shared words"]),
+        ("green tea with milk", 0, [pb.Channel.CHANNEL_VECTOR], ["similar meaning"]),
+        ("xylophone", 0, [pb.Channel.CHANNEL_KEYWORD], ["no evidence"]),
+        ("xylophone", 8, [], ["weak similarity"]),
+    ],
+)
+async def test_reasons_are_evidence_and_not_ranks(
+    core: Core, fusion: int, text: str, place: int, channels: list[int], reasons: list[str]
+) -> None:
+    """Reasons name what speaks for a memory by itself, whichever way channels are fused."""
+    await fill(core)
+    answer = await core.recall("u", text, channels=channels, fusion=fusion, min_score=0.0, k=9)
+    assert list(answer.hits[place].reasons) == reasons
+
+
+async def test_a_batch_has_the_same_reasons(core: Core) -> None:
+    """A recall in a batch gives the reasons, bands and parts of the recall alone."""
+    await fill(core)
+    alone = await core.recall("u", "green tea", explain=True)
+    request = pb.RecallRequest(scope=scope("u"), text="green tea", explain=True)
+    batch = await core.ask("BatchRecall", pb.BatchRecallRequest(requests=[request, request]))
+    for answer in batch.responses:
+        assert list(answer.hits) == list(alone.hits)
+        assert answer.hits[0].HasField("parts")

@@ -19,7 +19,7 @@ from recalld.v1 import errors_pb2
 MODULES = (server_errors, index_errors, storage_errors, scoring_errors)
 CODES_OF_REASONS = {
     "INVALID_ARGUMENT": {"INVALID_FIELD", "CONTRADICTORY_FILTER", "INVALID_PAGE_TOKEN"},
-    "NOT_FOUND": {"MEMORY_NOT_FOUND"},
+    "NOT_FOUND": {"MEMORY_NOT_FOUND", "TRACE_NOT_FOUND"},
     "ALREADY_EXISTS": {"ALREADY_EXISTS", "REQUEST_ID_REUSED"},
     "ABORTED": {"ETAG_MISMATCH"},
     "UNAVAILABLE": {"NOT_READY"},

@@ -24,6 +24,7 @@ from recalld.storage.lock import DirectoryLock
 from recalld.storage.memory_store import MemoryImage, MemoryStore
 from recalld.storage.store import WriteBatch
 from tests.conformance.store_contract import Reopen, StoreContract
+from tests.conformance.trace_contract import TraceContract
 from tests.storage.samples import any_memory, memory, request, state
 
 
@@ -41,7 +42,7 @@ def wal_of(data_dir: Path) -> Path:
     return data_dir / f"{DATABASE_NAME}.wal"
 
 
-class TestDuckDBStore(StoreContract):
+class TestDuckDBStore(StoreContract, TraceContract):
     """The contract, on DuckDB."""
 
     @pytest.fixture
@@ -144,7 +145,7 @@ def test_the_columns_are_those_of_the_schema(tmp_path: Path) -> None:
         "created_by": "test",
         "created_time_us": "1",
         "created_with_duckdb": duckdb.__version__,
-        "format_version": "1",
+        "format_version": "2",
     }
 
 

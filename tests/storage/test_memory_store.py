@@ -8,9 +8,10 @@ import pytest
 
 from recalld.storage.memory_store import MemoryImage, MemoryStore
 from tests.conformance.store_contract import Reopen, StoreContract
+from tests.conformance.trace_contract import TraceContract
 
 
-class TestMemoryStore(StoreContract):
+class TestMemoryStore(StoreContract, TraceContract):
     """The contract, on the oracle."""
 
     @pytest.fixture

@@ -58,6 +58,8 @@ class DropReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     DROP_REASON_NOT_YET_KNOWN: _ClassVar[DropReason]
     DROP_REASON_NOT_VALID_THEN: _ClassVar[DropReason]
     DROP_REASON_OVER_BUDGET: _ClassVar[DropReason]
+    DROP_REASON_IS_QUERY: _ClassVar[DropReason]
+    DROP_REASON_NOT_PROPOSED: _ClassVar[DropReason]
 
 class ContextFormat(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -108,6 +110,8 @@ DROP_REASON_FORGOTTEN: DropReason
 DROP_REASON_NOT_YET_KNOWN: DropReason
 DROP_REASON_NOT_VALID_THEN: DropReason
 DROP_REASON_OVER_BUDGET: DropReason
+DROP_REASON_IS_QUERY: DropReason
+DROP_REASON_NOT_PROPOSED: DropReason
 CONTEXT_FORMAT_UNSPECIFIED: ContextFormat
 CONTEXT_FORMAT_MARKDOWN: ContextFormat
 CONTEXT_FORMAT_XML: ContextFormat
@@ -346,32 +350,50 @@ class GetRecallTraceRequest(_message.Message):
     def __init__(self, scope: _Optional[_Union[_types_pb2.Scope, _Mapping]] = ..., recall_id: _Optional[str] = ..., memory_id: _Optional[str] = ...) -> None: ...
 
 class TraceCandidate(_message.Message):
-    __slots__ = ("memory_id", "rank", "score", "parts", "drop_reason")
+    __slots__ = ("memory_id", "rank", "score", "parts", "drop_reason", "recomputed", "changed_since")
     MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
     RANK_FIELD_NUMBER: _ClassVar[int]
     SCORE_FIELD_NUMBER: _ClassVar[int]
     PARTS_FIELD_NUMBER: _ClassVar[int]
     DROP_REASON_FIELD_NUMBER: _ClassVar[int]
+    RECOMPUTED_FIELD_NUMBER: _ClassVar[int]
+    CHANGED_SINCE_FIELD_NUMBER: _ClassVar[int]
     memory_id: str
     rank: int
     score: float
     parts: ScoreParts
     drop_reason: DropReason
-    def __init__(self, memory_id: _Optional[str] = ..., rank: _Optional[int] = ..., score: _Optional[float] = ..., parts: _Optional[_Union[ScoreParts, _Mapping]] = ..., drop_reason: _Optional[_Union[DropReason, str]] = ...) -> None: ...
+    recomputed: bool
+    changed_since: bool
+    def __init__(self, memory_id: _Optional[str] = ..., rank: _Optional[int] = ..., score: _Optional[float] = ..., parts: _Optional[_Union[ScoreParts, _Mapping]] = ..., drop_reason: _Optional[_Union[DropReason, str]] = ..., recomputed: bool = ..., changed_since: bool = ...) -> None: ...
 
 class RecallTrace(_message.Message):
-    __slots__ = ("recall_id", "time", "candidates", "revision", "config_hash")
+    __slots__ = ("recall_id", "time", "candidates", "revision", "config_hash", "excluded", "matched_count", "returned_count", "k", "min_score", "shared_user_ids", "degraded")
     RECALL_ID_FIELD_NUMBER: _ClassVar[int]
     TIME_FIELD_NUMBER: _ClassVar[int]
     CANDIDATES_FIELD_NUMBER: _ClassVar[int]
     REVISION_FIELD_NUMBER: _ClassVar[int]
     CONFIG_HASH_FIELD_NUMBER: _ClassVar[int]
+    EXCLUDED_FIELD_NUMBER: _ClassVar[int]
+    MATCHED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    RETURNED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    K_FIELD_NUMBER: _ClassVar[int]
+    MIN_SCORE_FIELD_NUMBER: _ClassVar[int]
+    SHARED_USER_IDS_FIELD_NUMBER: _ClassVar[int]
+    DEGRADED_FIELD_NUMBER: _ClassVar[int]
     recall_id: str
     time: _timestamp_pb2.Timestamp
     candidates: _containers.RepeatedCompositeFieldContainer[TraceCandidate]
     revision: int
     config_hash: str
-    def __init__(self, recall_id: _Optional[str] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., candidates: _Optional[_Iterable[_Union[TraceCandidate, _Mapping]]] = ..., revision: _Optional[int] = ..., config_hash: _Optional[str] = ...) -> None: ...
+    excluded: _containers.RepeatedCompositeFieldContainer[ExcludedCount]
+    matched_count: int
+    returned_count: int
+    k: int
+    min_score: float
+    shared_user_ids: _containers.RepeatedScalarFieldContainer[str]
+    degraded: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, recall_id: _Optional[str] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., candidates: _Optional[_Iterable[_Union[TraceCandidate, _Mapping]]] = ..., revision: _Optional[int] = ..., config_hash: _Optional[str] = ..., excluded: _Optional[_Iterable[_Union[ExcludedCount, _Mapping]]] = ..., matched_count: _Optional[int] = ..., returned_count: _Optional[int] = ..., k: _Optional[int] = ..., min_score: _Optional[float] = ..., shared_user_ids: _Optional[_Iterable[str]] = ..., degraded: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class GetRecallTraceResponse(_message.Message):
     __slots__ = ("trace",)

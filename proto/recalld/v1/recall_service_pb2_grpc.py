@@ -100,7 +100,7 @@ class RecallServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ListRecallTraces(self, request, context):
-        """Kept traces, newest first.
+        """Kept traces of the user, newest first; each server keeps a bounded number.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
