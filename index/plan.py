@@ -13,6 +13,7 @@ from recalld.index.backend import split_vectors
 from recalld.index.conditions import Filter
 from recalld.index.errors import BadPlan
 from recalld.index.filter import View
+from recalld.index.roles import RoleAsk
 from recalld.scoring.masks import EXCLUDED_COUNT
 from recalld.scoring.params import WEIGHT_MAX, Channel, Fusion
 from recalld.scoring.rank import Ranked
@@ -38,6 +39,7 @@ class QueryPlan:
         min_score: lowest score to return, in [0, 1].
         weights: multipliers by channel, in [0, WEIGHT_MAX], default 1.
         exclude_labels: memories that must not answer.
+        roles: what the request wants of memories; None = no role channel.
     """
 
     view: View
@@ -51,6 +53,7 @@ class QueryPlan:
     min_score: float = 0.0
     weights: Mapping[Channel, float] = field(default_factory=dict)
     exclude_labels: frozenset[int] = frozenset()
+    roles: RoleAsk | None = None
 
     def check(self, dim: int, parts: int = 1) -> None:
         """Check every limit named above.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -32,6 +32,7 @@ from recalld.index.exact import SCAN_COUNT_MIN, SCAN_SLACK, VectorBlock
 from recalld.index.filter import exclude
 from recalld.index.plan import QueryPlan, Ranking
 from recalld.index.postings import Postings
+from recalld.index.roles import RoleRows
 from recalld.scoring import decay, masks
 from recalld.scoring.fuse import normalise_keyword
 from recalld.scoring.masks import EXCLUDED_COUNT, Excluded
@@ -76,12 +77,14 @@ class Generation:
         columns, postings, blocks: of the same rows; one block for each vector of a memory,
             similarity first.
         graph: approximate index over the live rows, or None.
+        roles: what is known of the roles of the same rows.
     """
 
     columns: Columns
     postings: Postings
     blocks: tuple[VectorBlock, ...]
-    graph: IndexBackend | None
+    graph: IndexBackend | None = None
+    roles: RoleRows = field(default_factory=RoleRows)
 
 
 class Reading(NamedTuple):
@@ -123,9 +126,13 @@ class Searcher:
         asked = {channel for channel, _, _ in parts}
         if plan.texts:
             asked |= {Channel.KEYWORD, Channel.IDENTIFIER, Channel.KEY}
-        weights = make_weights(self.params, plan.fusion, frozenset(asked), plan.weights)
         if words is None:
             words = self.read(generation, plan.texts, plan.text_weights)
+        if plan.roles is not None:
+            asked.add(Channel.ROLE)
+            scores = generation.roles.scores(plan.roles, generation.blocks[0].vectors, columns)
+            words = {**words, Channel.ROLE: (scores, scores)}
+        weights = make_weights(self.params, plan.fusion, frozenset(asked), plan.weights)
         if generation.graph is not None and plan.vectors is not None and matched > self.exact_max:
             rows = self._graph_rows(generation, plan, parts, rows, words)
         if plan.fusion == Fusion.WEIGHTED and asked:

@@ -59,7 +59,7 @@ class Channel(IntEnum):
 
 CHANNEL_COUNT = len(Channel)
 # The channels that have a source of evidence.
-SERVED_CHANNELS = frozenset(Channel) - {Channel.TIME, Channel.ROLE, Channel.RELATION}
+SERVED_CHANNELS = frozenset(Channel) - {Channel.TIME, Channel.RELATION}
 # The channels that compare vectors, in the order in which a model gives these out.
 VECTOR_CHANNELS = (Channel.VECTOR, Channel.RELEVANCE)
 
@@ -150,12 +150,12 @@ class RankParams:
 
     mean: float
     spread: float
-    weights: tuple[float, ...] = (15.0, 10.0, 6.0, 4.0, 0.0, 0.0, 0.0, 0.0)
+    weights: tuple[float, ...] = (15.0, 10.0, 6.0, 4.0, 0.0, 0.0, 8.0, 0.0)
     background: float = -4.0
     decay: tuple[Decay, ...] = field(default_factory=_unset_as_fact)
     relevance: Scale | None = None
     beside_relevance: tuple[tuple[float, ...], float] = (
-        (8.0, 10.0, 6.0, 4.0, 8.0, 0.0, 0.0, 0.0),
+        (8.0, 10.0, 6.0, 4.0, 8.0, 0.0, 8.0, 0.0),
         -6.0,
     )
 

@@ -30,6 +30,8 @@ RELEVANCE_AGREES = 0.5
 RELEVANCE_ALONE = 0.7
 """Relevance and similarity come from one encoder, so only strong ones count as two."""
 KEYWORD_AGREES = 0.15
+ROLE_AGREES = 0.1
+"""Role score that is worth naming; it is no witness, for it does not know what the text says."""
 
 DROP_REASONS: dict[int, int] = {
     Excluded.VISIBILITY: Drop.DROP_REASON_VISIBILITY,
@@ -98,6 +100,8 @@ def _witnesses(normalised: list[float]) -> tuple[bool, tuple[str, ...]]:
         reasons.append("similar meaning")
     if relevance:
         reasons.append("matters to such requests")
+    if normalised[Channel.ROLE] >= ROLE_AGREES:
+        reasons.append("its role matters in this situation")
     strong = vector and normalised[Channel.RELEVANCE] >= RELEVANCE_ALONE
     agreed = key or identifier or strong or (keyword and (vector or relevance))
     return agreed, tuple(reasons) or ("weak similarity",)

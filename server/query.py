@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recalld.index.batching import BatchingEmbedder
 from recalld.index.errors import EmbedQueueFull
+from recalld.index.roles import RoleAsk
 from recalld.index.search import Reading
+from recalld.scoring.params import Channel
 from recalld.server import access, validate
 from recalld.server.ask import Ask
 from recalld.server.call import Call
 from recalld.server.indexing import embedded_text
 from recalld.server.partition import Partition
+from recalld.server.roles import Roles
 from recalld.server.tokens import CJK
 from recalld.storage.errors import MemoryNotFound
 from recalld.v1 import recall_service_pb2 as pb
@@ -46,9 +49,32 @@ class Query:
     excluded: frozenset[int] = frozenset()
     degraded: tuple[str, ...] = ()
     readings: tuple[Reading | None, ...] = ()
+    roles: RoleAsk | None = None
+    situation: str = ""
 
 
 async def make_query(
+    embedder: BatchingEmbedder,
+    roles: Roles | None,
+    request: pb.RecallRequest,
+    asked: Ask,
+    chosen: list[Partition],
+    call: Call,
+    field: str,
+) -> Query:
+    """All that the channels are asked; without a vector in time, the words alone."""
+    query = await _read(embedder, request, asked, chosen, call, field)
+    if roles is None or query.vectors is None or not asked.text:
+        return query
+    wanted = roles.ask(query.vectors, text_weights(query.texts))
+    is_weighed = asked.weights.get(Channel.ROLE, 1.0) > 0
+    if wanted is None:
+        degraded = (*query.degraded, "roles_not_ready") if is_weighed else query.degraded
+        return replace(query, degraded=degraded)
+    return replace(query, roles=wanted if is_weighed else None, situation=wanted.situation)
+
+
+async def _read(
     embedder: BatchingEmbedder,
     request: pb.RecallRequest,
     asked: Ask,
@@ -56,7 +82,7 @@ async def make_query(
     call: Call,
     field: str,
 ) -> Query:
-    """Vectors and texts of the request; without a vector in time, the words alone."""
+    """Vectors and texts of the request."""
     which = request.WhichOneof("query")
     path = f"{field}.{which}" if field else str(which)
     if which == "vector":

@@ -22,13 +22,7 @@ from recalld.index.batching import BatchingEmbedder
 from recalld.index.conditions import Filter, NumberIn
 from recalld.index.plan import QueryPlan, Ranking
 from recalld.index.search import Reading
-from recalld.scoring.params import (
-    CUT_ALONE,
-    CUT_BESIDE_RELEVANCE,
-    SERVED_CHANNELS,
-    Channel,
-    Fusion,
-)
+from recalld.scoring.params import SERVED_CHANNELS, Channel
 from recalld.server import ask, filters, hits
 from recalld.server.ask import Ask, Defaults
 from recalld.server.call import Call
@@ -48,6 +42,7 @@ from recalld.server.query import (
     make_query,
     text_weights,
 )
+from recalld.server.roles import Roles
 from recalld.server.writer import Writer
 from recalld.storage.record import MemoryRecord
 from recalld.v1 import recall_service_pb2 as pb
@@ -92,18 +87,18 @@ class Recall:
     metrics: Metrics
     pool: ThreadPoolExecutor
     ranking: RankingSection
+    roles: Roles | None
     defaults: Defaults = field(init=False)
     names: Iterator[str] = field(default_factory=recall_names, init=False)
     encoded: EncodedMemories = field(default_factory=EncodedMemories, init=False)
 
     def __post_init__(self) -> None:
         """Turn the configuration into the ranking's own terms."""
-        fusion = Fusion.RRF if self.ranking.fusion == "rrf" else Fusion.WEIGHTED
-        has_relevance = self.embedder.relevance is not None
-        own = CUT_BESIDE_RELEVANCE if has_relevance else CUT_ALONE
-        cut = own if self.ranking.min_score is None else self.ranking.min_score
-        channels = SERVED_CHANNELS if has_relevance else SERVED_CHANNELS - {Channel.RELEVANCE}
-        object.__setattr__(self, "defaults", Defaults(cut, fusion, channels))
+        absent = set() if self.roles is not None else {Channel.ROLE}
+        if self.embedder.relevance is None:
+            absent.add(Channel.RELEVANCE)
+        defaults = ask.defaults(self.ranking, SERVED_CHANNELS - absent)
+        object.__setattr__(self, "defaults", defaults)
 
     async def __call__(self, request: pb.RecallRequest, call: Call) -> pb.RecallResponse:
         """Recall."""
@@ -157,7 +152,7 @@ class Recall:
         # Checked for unknown users too: a filter that cannot be understood is always an error.
         labels_of: list[filters.LabelOf] = [part.label_of for part in chosen] or [_no_label]
         compiled = [_filter(request, asked, label_of, field) for label_of in labels_of]
-        query = await make_query(self.embedder, request, asked, chosen, call, field)
+        query = await make_query(self.embedder, self.roles, request, asked, chosen, call, field)
         embedded_s = call.clock.monotonic_s()
         call.check_deadline()
         rankings = [
@@ -200,6 +195,7 @@ class Recall:
             min_score=self._cut(asked, query) if min_score is None else min_score,
             weights=asked.weights,
             exclude_labels=query.excluded,
+            roles=query.roles,
         )
 
     def _cut(self, asked: Ask, query: Query) -> float:
@@ -210,7 +206,7 @@ class Recall:
 
     async def _search(self, part: Partition, plan: QueryPlan, reading: Reading | None) -> Ranking:
         """Search, on the loop when it is short, else on the pool."""
-        if len(part.index) <= INLINE_ROW_COUNT_MAX:
+        if plan.roles is None and len(part.index) <= INLINE_ROW_COUNT_MAX:
             return part.index.search(plan, reading)
         return await asyncio.get_running_loop().run_in_executor(
             self.pool, partial(part.index.search, plan, reading)
@@ -258,6 +254,7 @@ class Recall:
             conflicts=hits.conflicts(ranked),
             revision=held,
             degraded=(*asked.degraded, *query.degraded),
+            situation=query.situation,
             excluded=hits.excluded(rankings, asked.k, len(ranked)),
         )
         if not ranked:

@@ -27,6 +27,7 @@ from recalld.server.partitions import Partitions
 from recalld.server.reading import Reading
 from recalld.server.recall import Recall
 from recalld.server.remember import Remember
+from recalld.server.roles import Roles
 from recalld.server.update import UpdateMemory
 from recalld.server.writer import Writer
 from recalld.storage.store import Store
@@ -78,6 +79,7 @@ class Parts:
     store: Store
     embedder: BatchingEmbedder
     embedder_name: str
+    roles: Roles | None
     metrics: Metrics
     pool: ThreadPoolExecutor
     start_time_us: int
@@ -100,6 +102,7 @@ class Table:
             metrics=parts.metrics,
             pool=parts.pool,
             ranking=parts.config.ranking,
+            roles=parts.roles,
         )
         reading = Reading(parts.partitions, parts.embedder.fingerprint)
         facts = Facts(

@@ -118,6 +118,7 @@ class Core:
                 config=Config(),
                 partitions=self.partitions,
                 writer=self.writer,
+                roles=None,
                 store=store,
                 embedder=self.embedder,
                 embedder_name="hash",
