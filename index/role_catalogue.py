@@ -201,7 +201,7 @@ def _fill_role(
         _claim(taken, key, name, f"{where}: keys[{at}]")
     role.keys += keys
     kinds = item.get("kinds", [])
-    if not isinstance(kinds, list) or not all(kind in KINDS for kind in kinds):
+    if not isinstance(kinds, list) or not all(kind in tuple(KINDS) for kind in kinds):
         raise CatalogueInvalid(f"{where}: kinds: must be a list of {', '.join(KINDS)}")
     role.kinds += [KINDS[kind] for kind in kinds]
     role.memories += _examples(item, "memories", name, taken, where)

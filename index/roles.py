@@ -168,7 +168,7 @@ class RoleModel:
         return RoleAsk(self, wanted.max(axis=0), self.names[best] if is_known else "")
 
     def affinities(self, vectors: Floats) -> Floats:
-        """Say what memories are good for, by their text: float32[n, roles], rows sum to at most 1."""
+        """Say what memories are good for, by their text: float32[n, roles], rows sum to 0..1."""
         return self._memories.shares(vectors)
 
     def role_of_key(self, key: str) -> int:

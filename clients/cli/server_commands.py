@@ -1,7 +1,7 @@
 """Commands about the server: serve, config, catalogue, eval, healthcheck, info, stats.
 
-`serve`, `config`, `catalogue` and `eval` belong to the server's and the bench's own parts, which are imported
-only when one of them is run.
+`serve`, `config`, `catalogue` and `eval` belong to the server's and the bench's own parts, which
+are imported only when one of them is run.
 """
 
 from __future__ import annotations

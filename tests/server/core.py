@@ -26,6 +26,7 @@ from recalld.server.call import Call
 from recalld.server.config import Config
 from recalld.server.graphs import Graphs
 from recalld.server.partitions import Partitions
+from recalld.server.roles import Roles
 from recalld.server.writer import Writer
 from recalld.storage.errors import StoreFailed
 from recalld.storage.memory_store import MemoryImage, MemoryStore
@@ -97,7 +98,14 @@ class Recorder:
 class Core:
     """Handlers over one store; open it with `opened`."""
 
-    def __init__(self, store: Store, pool: ThreadPoolExecutor, dim: int, exact_max: int) -> None:
+    def __init__(
+        self,
+        store: Store,
+        pool: ThreadPoolExecutor,
+        dim: int,
+        exact_max: int,
+        roles: Roles | None = None,
+    ) -> None:
         self.clock = FixedClock()
         self.store = store
         self.embedder = BatchingEmbedder(HashEmbedder(dim), requests_per_run_max=1)
@@ -118,7 +126,7 @@ class Core:
                 config=Config(),
                 partitions=self.partitions,
                 writer=self.writer,
-                roles=None,
+                roles=roles,
                 store=store,
                 embedder=self.embedder,
                 embedder_name="hash",
@@ -196,11 +204,15 @@ def _taken(fields: dict[str, Any], *names: str) -> dict[str, Any]:
 
 @contextlib.asynccontextmanager
 async def opened(
-    store: Store | None = None, *, dim: int = 64, exact_max: int = 50_000
+    store: Store | None = None,
+    *,
+    dim: int = 64,
+    exact_max: int = 50_000,
+    roles: Roles | None = None,
 ) -> AsyncIterator[Core]:
     """A core over a store, an empty one by default; the store stays open."""
     with ThreadPoolExecutor(2) as pool:
-        core = Core(store if store is not None else MemoryStore(), pool, dim, exact_max)
+        core = Core(store if store is not None else MemoryStore(), pool, dim, exact_max, roles)
         try:
             yield core
         finally:
