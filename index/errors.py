@@ -30,6 +30,10 @@ class PairsInvalid(IndexLayerError):
     """Raised when a file of training pairs is malformed; names file and line."""
 
 
+class CatalogueInvalid(IndexLayerError):
+    """Raised when a role catalogue cannot be read or breaks a rule; names file, line and field."""
+
+
 class BadVector(IndexLayerError):
     """Raised when a vector has the wrong width, is not finite, or has no length to normalise."""
 

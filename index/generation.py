@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
@@ -12,6 +12,7 @@ from recalld.index.evidence import Words
 from recalld.index.exact import VectorBlock
 from recalld.index.postings import Postings
 from recalld.index.relation import Neighbours, find_neighbours
+from recalld.index.roles import RoleRows
 
 
 @dataclass(frozen=True)
@@ -22,12 +23,14 @@ class Generation:
         columns, postings, blocks: of the same rows; one block for each vector of a memory,
             similarity first.
         graph: approximate index over the live rows, or None.
+        roles: what is known of the roles of the same rows.
     """
 
     columns: Columns
     postings: Postings
     blocks: tuple[VectorBlock, ...]
-    graph: IndexBackend | None
+    graph: IndexBackend | None = None
+    roles: RoleRows = field(default_factory=RoleRows)
 
     @cached_property
     def neighbours(self) -> Neighbours:

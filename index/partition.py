@@ -67,7 +67,6 @@ class PartitionIndex:
             Columns.empty(),
             Postings(),
             tuple(VectorBlock.empty(dim) for _ in range(self._parts)),
-            None,
         )
 
     def __len__(self) -> int:
@@ -166,7 +165,7 @@ class PartitionIndex:
         same = [row for row in rows if row not in renamed]
         if same:
             columns = columns.updated(same)
-        generation = Generation(columns, generation.postings, generation.blocks, generation.graph)
+        generation = replace(generation, columns=columns)
         if renamed:
             # The key is among the words, so such a row is entered anew with its old vector.
             places = np.array([columns.row(row.label) for row in renamed])
@@ -240,7 +239,7 @@ class PartitionIndex:
         graph.remove(sorted(held - set(live.tolist())))
         missing = rows[[label not in held for label in live.tolist()]]
         graph.add(columns.labels[missing], generation.blocks[0].vectors[missing])
-        self.generation = Generation(columns, generation.postings, generation.blocks, graph)
+        self.generation = replace(generation, graph=graph)
 
     def _appended(
         self, generation: Generation, rows: Sequence[IndexRow], vectors: Vectors
@@ -249,13 +248,13 @@ class PartitionIndex:
         documents = [self._document(row) for row in rows]
         if generation.graph is not None:
             generation.graph.add([row.label for row in rows], vectors[0])
-        return Generation(
-            generation.columns.appended(rows),
-            generation.postings.appended(documents),
-            tuple(
+        return replace(
+            generation,
+            columns=generation.columns.appended(rows),
+            postings=generation.postings.appended(documents),
+            blocks=tuple(
                 block.appended(part) for block, part in zip(generation.blocks, vectors, strict=True)
             ),
-            generation.graph,
         )
 
     def _removed(
@@ -269,14 +268,13 @@ class PartitionIndex:
         postings = generation.postings.removed(places)
         removed_count = columns.count - columns.live_count
         if columns.count < COMPACT_COUNT_MIN or removed_count <= REMOVED_SHARE_MAX * columns.count:
-            return Generation(columns, postings, generation.blocks, graph)
+            return replace(generation, columns=columns, postings=postings, graph=graph)
         kept = np.flatnonzero(columns.alive[: columns.count])
         # The graph's removed vectors cost time and memory too: it is built anew when wanted.
         return Generation(
             columns.compacted(kept),
             postings.compacted(kept),
             tuple(block.compacted(kept) for block in generation.blocks),
-            None,
         )
 
     def _exchanged(

@@ -13,6 +13,7 @@ from recalld.index.backend import split_vectors
 from recalld.index.conditions import Filter
 from recalld.index.errors import BadPlan
 from recalld.index.filter import View
+from recalld.index.roles import RoleAsk
 from recalld.scoring.masks import EXCLUDED_COUNT
 from recalld.scoring.params import WEIGHT_MAX, Channel, Fusion
 from recalld.scoring.rank import Ranked
@@ -39,6 +40,7 @@ class QueryPlan:
         weights: multipliers by channel, in [0, WEIGHT_MAX], default 1.
         exclude_labels: memories that must not answer.
         with_relevance: whether the request is of a kind that relevance is made for.
+        roles: what the request wants of memories; None = no role channel.
     """
 
     view: View
@@ -53,6 +55,7 @@ class QueryPlan:
     weights: Mapping[Channel, float] = field(default_factory=dict)
     exclude_labels: frozenset[int] = frozenset()
     with_relevance: bool = True
+    roles: RoleAsk | None = None
 
     def check(self, dim: int, parts: int = 1) -> None:
         """Check every limit named above.

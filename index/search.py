@@ -104,12 +104,17 @@ class Searcher:
         asked = frozenset(channel for channel, _, _ in parts)
         if plan.texts:
             asked |= WORD_CHANNELS
+        if plan.roles is not None:
+            asked |= {Channel.ROLE}
         weights = self._weights(plan, asked)
         if words is None:
             words = self.read(generation, plan.texts, plan.text_weights)
         found = beside(words, generation.neighbours, excluded) if words else None
         if found is not None:
             words = {**words, Channel.RELATION: found}
+        if plan.roles is not None:
+            scores = generation.roles.scores(plan.roles, generation.blocks[0].vectors, columns)
+            words = {**words, Channel.ROLE: (scores, scores)}
         if generation.graph is not None and plan.vectors is not None and matched > self.exact_max:
             rows = self._graph_rows(generation, plan, parts, rows, words)
         if plan.fusion == Fusion.WEIGHTED and asked:
@@ -170,7 +175,7 @@ class Searcher:
 
     def _weights(self, plan: QueryPlan, asked: frozenset[Channel]) -> Weights:
         """Lay out the weights; the usual ones are made once."""
-        if plan.weights:
+        if any(plan.weights.get(channel, 1.0) != 1.0 for channel in asked):
             return make_weights(plan.fusion, asked, plan.weights)
         found = self._standard.get((plan.fusion, asked))
         if found is None:

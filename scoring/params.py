@@ -59,7 +59,7 @@ class Channel(IntEnum):
 
 CHANNEL_COUNT = len(Channel)
 # The channels that have a source of evidence.
-SERVED_CHANNELS = frozenset(Channel) - {Channel.TIME, Channel.ROLE}
+SERVED_CHANNELS = frozenset(Channel) - {Channel.TIME}
 # The channels that compare vectors, in the order in which a model gives these out.
 VECTOR_CHANNELS = (Channel.VECTOR, Channel.RELEVANCE)
 
@@ -160,11 +160,11 @@ class Mix:
             raise BadScoringInput(f"background {self.background} or cut {self.cut} out of range")
 
 
-SIMILAR = Mix((15.0, 10.0, 6.0, 4.0, 0.0, 0.0, 0.0, 4.0), -4.0, 0.05)
+SIMILAR = Mix((15.0, 10.0, 6.0, 4.0, 0.0, 0.0, 8.0, 4.0), -4.0, 0.05)
 # Words alone, when no vector came in time, reach lower scores.
 WORDS_ALONE = Mix(SIMILAR.weights, SIMILAR.background, 0.02)
 # Lower: more witnesses speak, and a base near 1 could not be told from another.
-BESIDE_RELEVANCE = Mix((8.0, 10.0, 6.0, 4.0, 8.0, 0.0, 0.0, 4.0), -6.0, 0.02)
+BESIDE_RELEVANCE = Mix((8.0, 10.0, 6.0, 4.0, 8.0, 0.0, 8.0, 4.0), -6.0, 0.02)
 
 
 @dataclass(frozen=True, slots=True)

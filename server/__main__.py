@@ -1,4 +1,4 @@
-"""`recalld serve` and `recalld config`: flags -> Config -> serve -> exit code.
+"""`recalld serve`, `config` and `catalogue`: flags -> Config -> serve or check -> exit code.
 
 Exit codes: 0 stopped as asked, 1 could not start or failed, 2 wrong usage or configuration.
 """
@@ -12,7 +12,8 @@ from typing import Annotated, Any
 
 import typer
 
-from recalld.index.errors import IndexLayerError
+from recalld.index import role_catalogue
+from recalld.index.errors import CatalogueInvalid, IndexLayerError
 from recalld.server import config as configuration
 from recalld.server import logs
 from recalld.server.errors import ConfigError, ServerError
@@ -28,6 +29,8 @@ app = typer.Typer(
 )
 config_app = typer.Typer(no_args_is_help=True, help="Look at the configuration.")
 app.add_typer(config_app, name="config")
+catalogue_app = typer.Typer(no_args_is_help=True, help="Look at the role catalogue.")
+app.add_typer(catalogue_app, name="catalogue")
 
 SERVE_HELP = """Run the server until SIGTERM.
 
@@ -147,6 +150,55 @@ def print_config(
         if as_json
         else configuration.to_toml(settings)
     )
+
+
+@catalogue_app.command("check")
+def check_catalogue(
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            help="own roles and situations; default: ranking.catalogue_file, if it is set",
+            show_default=False,
+        ),
+    ] = None,
+    config: ConfigFile = None,
+    as_json: Annotated[bool, typer.Option("--json", help="as one JSON object")] = False,
+) -> None:
+    """Check the role catalogue as the server would, with a file of one's own on top.
+
+    Exits with 0 when it is in order, 1 when not: the first problem is named by file, line and
+    field.
+
+    Examples:
+
+      recalld catalogue check
+
+      recalld catalogue check our-roles.jsonl --json
+    """
+    if file is None:
+        file = _load(None, None, config, None, None, False, None).ranking.catalogue_file
+    try:
+        catalogue = role_catalogue.load(file)
+    except CatalogueInvalid as error:
+        if as_json:
+            typer.echo(json.dumps({"valid": False, "problem": str(error)}, ensure_ascii=False))
+        else:
+            typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(1) from None
+    counts = {
+        "roles": len(catalogue.roles),
+        "situations": len(catalogue.situations),
+        "memories": sum(len(role.memories) for role in catalogue.roles.values()),
+        "requests": sum(len(one.requests) for one in catalogue.situations.values()),
+        "keys": len(catalogue.key_roles()),
+    }
+    if as_json:
+        typer.echo(json.dumps({"valid": True, **counts, "hash": catalogue.content_hash()}))
+    else:
+        typer.echo(
+            "in order: {roles} roles ({memories} example memories, {keys} keys), "
+            "{situations} situations ({requests} example requests)".format_map(counts)
+        )
 
 
 if __name__ == "__main__":

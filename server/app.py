@@ -20,9 +20,10 @@ import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
+from recalld.index import role_catalogue
 from recalld.index.analyzer import Analyzer
 from recalld.index.batching import BatchingEmbedder
-from recalld.index.embedder import Embedder, default_model_dir
+from recalld.index.embedder import Embedder, cache_dir, default_model_dir
 from recalld.index.partition import PartitionIndex
 from recalld.scoring.params import RankParams, Scale
 from recalld.server import listening, metrics, reload, services
@@ -33,6 +34,7 @@ from recalld.server.errors import AddressInUse, ConfigError
 from recalld.server.graphs import Graphs
 from recalld.server.limits import MESSAGE_BYTES_MAX
 from recalld.server.partitions import Partitions
+from recalld.server.roles import Roles
 from recalld.server.traced import config_hash
 from recalld.server.traces import Traces
 from recalld.server.version import VERSION
@@ -111,6 +113,7 @@ class App:
     async def _start(self, stack: contextlib.AsyncExitStack, stop: asyncio.Event) -> None:
         """Bring everything up; whatever was started is stopped again when a later step fails."""
         config = self.config
+        roles = Roles(role_catalogue.load(config.ranking.catalogue_file))
         data_dir = config.storage.data_dir
         try:
             data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -132,7 +135,7 @@ class App:
         measures.in_flight.set_function(lambda: gate.in_flight)
         table = services.Table()
         server, servicer, address = await self._listen(stack, table, gate, measures)
-        parts, loaded = await self._load(stack, measures, now_us)
+        parts, loaded = await self._load(stack, measures, now_us, roles)
         table.fill(parts)
         stack.push_async_callback(self._drain, server, servicer, gate)
         pruning = asyncio.create_task(self._prune(parts.store))
@@ -151,7 +154,11 @@ class App:
         )
 
     async def _load(
-        self, stack: contextlib.AsyncExitStack, measures: metrics.Metrics, now_us: int
+        self,
+        stack: contextlib.AsyncExitStack,
+        measures: metrics.Metrics,
+        now_us: int,
+        roles: Roles,
     ) -> tuple[services.Parts, reload.Reloaded]:
         """Open model and store, and bring everything back into memory."""
         pool = ThreadPoolExecutor(self.config.server.workers, thread_name_prefix="recalld-native")
@@ -190,6 +197,12 @@ class App:
         settings = self.config.traces
         traces = Traces(store.traces, pool, settings, ranking, measures, self.log)
         stack.push_async_callback(traces.close)
+        # Without a model of meaning, examples compare nothing.
+        has_roles = self.config.embedder.kind != "hash"
+        if has_roles:
+            folder = cache_dir(environment()) / "roles"
+            preparing = asyncio.create_task(roles.prepare(embedder, folder, self.log))
+            stack.callback(preparing.cancel)
         parts = services.Parts(
             config=self.config,
             partitions=partitions,
@@ -197,6 +210,7 @@ class App:
             store=store,
             embedder=embedder,
             embedder_name=embedder_name,
+            roles=roles if has_roles else None,
             metrics=measures,
             traces=traces,
             pool=pool,

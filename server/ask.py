@@ -11,6 +11,7 @@ from recalld.index.filter import View
 from recalld.scoring.params import Channel, Fusion
 from recalld.server import codec, limits, times, validate
 from recalld.server.call import Call
+from recalld.server.config import RankingSection
 from recalld.server.errors import InvalidRequest, PermissionDenied
 from recalld.storage.record import Scope, Status
 from recalld.v1 import recall_service_pb2 as pb
@@ -27,6 +28,7 @@ CHANNELS: dict[int, Channel] = {
     pb.Channel.CHANNEL_KEY: Channel.KEY,
     pb.Channel.CHANNEL_RELEVANCE: Channel.RELEVANCE,
     pb.Channel.CHANNEL_RELATION: Channel.RELATION,
+    pb.Channel.CHANNEL_ROLE: Channel.ROLE,
 }
 """Channel on the wire -> channel of the ranking; the others have no source of evidence yet."""
 
@@ -112,7 +114,7 @@ def decode(
         if request.HasField("min_score")
         else default.min_score,
         fusion=Fusion(fusion) if fusion else default.fusion,
-        weights=_weights(request, at, default.channels),
+        weights=_weights(request, at, default),
         explain=request.explain,
         degraded=degraded,
     )
@@ -126,11 +128,28 @@ class Defaults:
         min_score: lowest score to return; None = below which it says nothing.
         fusion: how channels become one.
         channels: those that this server's model has.
+        role_weight: multiplier of the role channel.
     """
 
     min_score: float | None
     fusion: Fusion
     channels: frozenset[Channel]
+    role_weight: float
+
+
+def defaults(ranking: RankingSection, channels: frozenset[Channel]) -> Defaults:
+    """The configuration in the ranking's own terms.
+
+    Args:
+        ranking: settings.
+        channels: those that this server's model has.
+    """
+    return Defaults(
+        min_score=ranking.min_score,
+        fusion=Fusion.RRF if ranking.fusion == "rrf" else Fusion.WEIGHTED,
+        channels=channels,
+        role_weight=ranking.role_weight,
+    )
 
 
 def _turns(request: pb.RecallRequest, at: str) -> tuple[str, ...]:
@@ -180,11 +199,10 @@ def _view(
     return view, tuple(degraded)
 
 
-def _weights(
-    request: pb.RecallRequest, at: str, present: frozenset[Channel]
-) -> dict[Channel, float]:
+def _weights(request: pb.RecallRequest, at: str, default: Defaults) -> dict[Channel, float]:
     """Multipliers: 0 for channels that are not wanted, then the caller's own."""
-    weights: dict[Channel, float] = {}
+    present = default.channels
+    weights = {Channel.ROLE: default.role_weight}
     wanted = {
         validate.enum(channel, pb.Channel, f"{at}channels") for channel in request.channels
     } - {0}

@@ -19,6 +19,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from recalld.scoring.params import WEIGHT_MAX
 from recalld.server import listening
 from recalld.server.errors import ConfigError
 
@@ -111,6 +112,12 @@ class RankingSection(Section):
     )
     min_score: Annotated[float | None, Field(ge=0, le=1)] = Field(
         None, description="default cut; unset: the model's own"
+    )
+    role_weight: Annotated[float, Field(ge=0, le=WEIGHT_MAX)] = Field(
+        0.0, description="weight of the role channel where a request names none; 0: off"
+    )
+    catalogue_file: Path | None = Field(
+        None, description="own roles and situations, on top of the built-in role catalogue"
     )
 
 

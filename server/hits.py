@@ -33,6 +33,8 @@ KEYWORD_AGREES = 0.15
 RELATION_AGREES = KEYWORD_AGREES / FULL_EVIDENCE
 """A neighbour that shares words is a reason, but no witness: it is not about this memory."""
 FILTER_ALONE: tuple[str, ...] = ("matches the filter",)
+ROLE_AGREES = 0.1
+"""Role score that is worth naming; it is no witness, for it does not know what the text says."""
 
 DROP_REASONS: dict[int, int] = {
     Excluded.VISIBILITY: Drop.DROP_REASON_VISIBILITY,
@@ -106,6 +108,8 @@ def _witnesses(evidence: list[float], name: str) -> tuple[bool, tuple[str, ...]]
         reasons.append("matters to such requests")
     if evidence[Channel.RELATION] >= RELATION_AGREES:
         reasons.append("beside what was asked for")
+    if evidence[Channel.ROLE] >= ROLE_AGREES:
+        reasons.append("its role matters in this situation")
     strong = vector and learned >= RELEVANCE_ALONE
     agreed = key or identifier or strong or (keyword and (vector or relevance))
     return agreed, tuple(reasons) or (_weak_reason(evidence),)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +12,14 @@ from numpy.typing import NDArray
 from recalld.index.batching import BatchingEmbedder
 from recalld.index.errors import EmbedQueueFull
 from recalld.index.generation import Reading
+from recalld.index.roles import RoleAsk
+from recalld.scoring.params import Channel
 from recalld.server import access, validate
 from recalld.server.ask import Ask
 from recalld.server.call import Call
 from recalld.server.indexing import embedded_text
 from recalld.server.partition import Partition
+from recalld.server.roles import Roles
 from recalld.server.tokens import CJK
 from recalld.storage.errors import MemoryNotFound
 from recalld.v1 import recall_service_pb2 as pb
@@ -56,9 +59,31 @@ class Query:
     degraded: tuple[str, ...] = ()
     readings: tuple[Reading | None, ...] = ()
     with_relevance: bool = True
+    roles: RoleAsk | None = None
+    situation: str = ""
 
 
 async def make_query(
+    embedder: BatchingEmbedder,
+    roles: Roles | None,
+    request: pb.RecallRequest,
+    asked: Ask,
+    chosen: list[Partition],
+    call: Call,
+    field: str,
+) -> Query:
+    """All that the channels are asked; without a vector in time, the words alone."""
+    query = await _read(embedder, request, asked, chosen, call, field)
+    is_weighed = asked.weights.get(Channel.ROLE, 1.0) > 0
+    if roles is None or query.vectors is None or not asked.text or not is_weighed:
+        return query
+    wanted = roles.ask(query.vectors, text_weights(query.texts))
+    if wanted is None:
+        return replace(query, degraded=(*query.degraded, "roles_not_ready"))
+    return replace(query, roles=wanted, situation=wanted.situation)
+
+
+async def _read(
     embedder: BatchingEmbedder,
     request: pb.RecallRequest,
     asked: Ask,
@@ -66,7 +91,7 @@ async def make_query(
     call: Call,
     field: str,
 ) -> Query:
-    """Vectors and texts of the request; without a vector in time, the words alone."""
+    """Vectors and texts of the request."""
     which = request.WhichOneof("query")
     path = f"{field}.{which}" if field else str(which)
     if which == "vector":

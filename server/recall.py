@@ -20,11 +20,7 @@ from recalld.index.batching import BatchingEmbedder
 from recalld.index.conditions import Filter, NumberIn
 from recalld.index.generation import Reading
 from recalld.index.plan import QueryPlan, Ranking
-from recalld.scoring.params import (
-    SERVED_CHANNELS,
-    Channel,
-    Fusion,
-)
+from recalld.scoring.params import SERVED_CHANNELS, Channel
 from recalld.server import ask, filters, hits
 from recalld.server.ask import Ask, Defaults
 from recalld.server.call import Call
@@ -44,6 +40,7 @@ from recalld.server.query import (
     make_query,
     text_weights,
 )
+from recalld.server.roles import Roles
 from recalld.server.timings import spend
 from recalld.server.traced import Traced, make_traced, pinned
 from recalld.server.traces import Traces
@@ -90,6 +87,7 @@ class Recall:
     metrics: Metrics
     pool: ThreadPoolExecutor
     ranking: RankingSection
+    roles: Roles | None
     traces: Traces
     defaults: Defaults = field(init=False)
     names: Iterator[str] = field(default_factory=recall_names, init=False)
@@ -97,10 +95,11 @@ class Recall:
 
     def __post_init__(self) -> None:
         """Turn the configuration into the ranking's own terms."""
-        fusion = Fusion.RRF if self.ranking.fusion == "rrf" else Fusion.WEIGHTED
-        has_relevance = self.embedder.relevance is not None
-        channels = SERVED_CHANNELS if has_relevance else SERVED_CHANNELS - {Channel.RELEVANCE}
-        object.__setattr__(self, "defaults", Defaults(self.ranking.min_score, fusion, channels))
+        absent = set() if self.roles is not None else {Channel.ROLE}
+        if self.embedder.relevance is None:
+            absent.add(Channel.RELEVANCE)
+        defaults = ask.defaults(self.ranking, SERVED_CHANNELS - absent)
+        object.__setattr__(self, "defaults", defaults)
 
     async def __call__(self, request: pb.RecallRequest, call: Call) -> pb.RecallResponse:
         """Recall."""
@@ -157,7 +156,7 @@ class Recall:
         # Checked for unknown users too: a filter that cannot be understood is always an error.
         labels_of: list[filters.LabelOf] = [part.label_of for part in chosen] or [_no_label]
         compiled = [_filter(request, asked, label_of, field) for label_of in labels_of]
-        query = await make_query(self.embedder, request, asked, chosen, call, field)
+        query = await make_query(self.embedder, self.roles, request, asked, chosen, call, field)
         embedded_s = call.clock.monotonic_s()
         call.check_deadline()
         is_traced = self.traces.wants(asked.explain)
@@ -211,11 +210,12 @@ class Recall:
             min_score=asked.min_score if min_score is None else min_score,
             weights=asked.weights,
             exclude_labels=query.excluded,
+            roles=query.roles,
         )
 
     async def _search(self, part: Partition, plan: QueryPlan, reading: Reading | None) -> Ranking:
         """Search, on the loop when it is short, else on the pool."""
-        if len(part.index) <= INLINE_ROW_COUNT_MAX:
+        if plan.roles is None and len(part.index) <= INLINE_ROW_COUNT_MAX:
             return part.index.search(plan, reading)
         return await asyncio.get_running_loop().run_in_executor(
             self.pool, partial(part.index.search, plan, reading)
@@ -263,6 +263,7 @@ class Recall:
             conflicts=hits.conflicts(ranked),
             revision=held,
             degraded=(*asked.degraded, *query.degraded),
+            situation=query.situation,
             excluded=hits.excluded(rankings, asked.k, len(ranked)),
         )
         if not ranked:

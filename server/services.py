@@ -28,6 +28,7 @@ from recalld.server.partitions import Partitions
 from recalld.server.reading import Reading
 from recalld.server.recall import Recall
 from recalld.server.remember import Remember
+from recalld.server.roles import Roles
 from recalld.server.traces import Traces
 from recalld.server.update import UpdateMemory
 from recalld.server.writer import Writer
@@ -80,6 +81,7 @@ class Parts:
     store: Store
     embedder: BatchingEmbedder
     embedder_name: str
+    roles: Roles | None
     metrics: Metrics
     traces: Traces
     pool: ThreadPoolExecutor
@@ -103,6 +105,7 @@ class Table:
             metrics=parts.metrics,
             pool=parts.pool,
             ranking=parts.config.ranking,
+            roles=parts.roles,
             traces=parts.traces,
         )
         explaining = Explaining(parts.partitions, parts.traces, parts.pool)

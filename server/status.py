@@ -78,6 +78,7 @@ INTERNAL_ONLY: frozenset[type[Exception]] = frozenset(
         index_errors.ModelInvalid,
         index_errors.ModelBuildFailed,
         index_errors.PairsInvalid,
+        index_errors.CatalogueInvalid,
         index_errors.BadLabel,
         index_errors.BadPlan,
         index_errors.IndexDamaged,

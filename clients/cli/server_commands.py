@@ -1,7 +1,7 @@
-"""Commands about the server: serve, config, eval, healthcheck, info, stats.
+"""Commands about the server: serve, config, catalogue, eval, healthcheck, info, stats.
 
-`serve`, `config` and `eval` belong to the server's and the bench's own parts, which are imported
-only when one of them is run.
+`serve`, `config`, `catalogue` and `eval` belong to the server's and the bench's own parts, which
+are imported only when one of them is run.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from recalld.cli.options import Output, Server, command
 SERVER_COMMANDS = {
     "serve": "Run the server.",
     "config": "Show the server's configuration.",
+    "catalogue": "Check the role catalogue.",
 }
 HEALTHCHECK_TIMEOUT_S = 3.0
 

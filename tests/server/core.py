@@ -26,6 +26,7 @@ from recalld.server.call import Call
 from recalld.server.config import Config, TracesSection
 from recalld.server.graphs import Graphs
 from recalld.server.partitions import Partitions
+from recalld.server.roles import Roles
 from recalld.server.traces import Traces
 from recalld.server.writer import Writer
 from recalld.storage.errors import StoreFailed
@@ -105,6 +106,7 @@ class Core:
         dim: int,
         exact_max: int,
         traces: TracesSection | None = None,
+        roles: Roles | None = None,
     ) -> None:
         self.clock = FixedClock()
         self.store = store
@@ -128,6 +130,7 @@ class Core:
                 config=config,
                 partitions=self.partitions,
                 writer=self.writer,
+                roles=roles,
                 store=store,
                 embedder=self.embedder,
                 embedder_name="hash",
@@ -211,10 +214,13 @@ async def opened(
     dim: int = 64,
     exact_max: int = 50_000,
     traces: TracesSection | None = None,
+    roles: Roles | None = None,
 ) -> AsyncIterator[Core]:
     """A core over a store, an empty one by default; the store stays open."""
     with ThreadPoolExecutor(2) as pool:
-        core = Core(store if store is not None else MemoryStore(), pool, dim, exact_max, traces)
+        core = Core(
+            store if store is not None else MemoryStore(), pool, dim, exact_max, traces, roles
+        )
         try:
             yield core
         finally:

@@ -63,3 +63,43 @@ def test_bad_metrics_address(tmp_path: Path, address: str) -> None:
     done = RUN.invoke(app, ["serve", "--data-dir", str(tmp_path / "d"), "--config", str(file)])
     assert done.exit_code == 2
     assert "server.metrics_listen" in done.output
+
+
+BROKEN = '{"role": "boat", "memories": {"en": ["I own a boat"]}}\n{"role": 1}\n'
+
+
+def test_catalogue_in_order() -> None:
+    """The built-in catalogue passes its check, and is counted."""
+    said = RUN.invoke(app, ["catalogue", "check"])
+    assert said.exit_code == 0
+    assert said.stdout.startswith("in order: ")
+    counted = json.loads(RUN.invoke(app, ["catalogue", "check", "--json"]).stdout)
+    assert counted["valid"] is True
+    assert f"{counted['situations']} situations" in said.stdout
+
+
+@pytest.mark.parametrize("is_named", [True, False])
+def test_broken_catalogue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_named: bool) -> None:
+    """A broken file, named or configured, ends the check with code 1, by file, line and field."""
+    file = tmp_path / "own.jsonl"
+    file.write_text(BROKEN, encoding="utf-8")
+    monkeypatch.setenv("RECALLD_RANKING__CATALOGUE_FILE", "" if is_named else str(file))
+    arguments = ["catalogue", "check", *([str(file)] if is_named else [])]
+    problem = f"{file}:2: role must be 1 to 64 of a-z, 0-9 and _"
+    plain = RUN.invoke(app, arguments)
+    assert (plain.exit_code, plain.output) == (1, f"error: {problem}\n")
+    as_json = RUN.invoke(app, [*arguments, "--json"])
+    assert as_json.exit_code == 1
+    assert json.loads(as_json.output) == {"valid": False, "problem": problem}
+
+
+def test_broken_catalogue_refuses_to_serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server with a broken catalogue does not start, says where, and leaves nothing behind."""
+    file = tmp_path / "own.jsonl"
+    file.write_text(BROKEN, encoding="utf-8")
+    monkeypatch.setenv("RECALLD_RANKING__CATALOGUE_FILE", str(file))
+    data_dir = tmp_path / "data"
+    done = RUN.invoke(app, ["serve", "--embedder", "hash", "--data-dir", str(data_dir)])
+    assert done.exit_code == 1
+    assert f"{file}:2: role must be" in done.output
+    assert not data_dir.exists()
