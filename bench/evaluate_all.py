@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from recalld.bench.evaluate import RANKED_SETS, evaluate
+from recalld.bench.evaluate import RANKED_SETS, Options, evaluate
 from recalld.bench.report import Cell, Report, Table, provenance, say, show
 
 POOL = 5
@@ -76,7 +76,9 @@ def main() -> None:
     results = []
     for job in jobs(arguments.data, arguments.cases):
         say(f"\n# {job.title}")
-        report = evaluate(job.set_name, job.path, pool=job.pool, embedder=arguments.embedder)
+        report = evaluate(
+            job.set_name, job.path, Options(pool=job.pool, embedder=arguments.embedder)
+        )
         show(report)
         results.append((job, report))
         # After each set: a run of half an hour should not lose all for a fault in its last set.
