@@ -8,16 +8,23 @@ authors' harness writes itself is not judged. Source: Flynt, arXiv 2605.11325, a
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from itertools import groupby
 from pathlib import Path
 from uuid import uuid4
 
-from recalld.bench import ablation, baselines
-from recalld.bench.metrics import mean
+from recalld.bench import ablation
 from recalld.bench.precision import OPEN_QUESTION, Belief, Case, Fixture, load
+from recalld.bench.precision_score import (
+    MEASURES,
+    Outcome,
+    figures_of,
+    means,
+    passed,
+    trivial_outcomes,
+)
 from recalld.bench.report import Cell, Figure, Report, Step, Table, progress
 from recalld.bench.target import CALL_TIMEOUT_S, Target, clock, timestamp
 from recalld.v1.memory_service_pb2 import (
@@ -45,79 +52,6 @@ KINDS = {
     OPEN_QUESTION: MemoryKind.MEMORY_KIND_PROGRESS,
 }  # entities and relations are facts
 ASKED_AFTER = timedelta(days=1)
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """The tiers of one context: ids of beliefs."""
-
-    case: Case
-    relevant: frozenset[str]
-    pinned: frozenset[str] = frozenset()
-    questions: frozenset[str] = frozenset()
-
-    @property
-    def hits(self) -> int:
-        """Wanted ones that came back; in a session pinned ones count too."""
-        seen = self.relevant | self.pinned if self.case.in_session else self.relevant
-        return len((self.case.relevant.only or frozenset()) & seen)
-
-
-def precision(outcome: Outcome) -> float | None:
-    """Share of the relevant tier that was wanted; nought where it is empty and should not be.
-
-    None where nothing was wanted and nothing came back, in a session wherever nothing came back.
-    """
-    if outcome.relevant:
-        return outcome.hits / len(outcome.relevant)
-    return 0.0 if outcome.case.relevant.only and not outcome.case.in_session else None
-
-
-def recall(outcome: Outcome) -> float | None:
-    """Share of the wanted ones that came back; None where none was wanted."""
-    only = outcome.case.relevant.only
-    return outcome.hits / len(only) if only else None
-
-
-def passed(outcome: Outcome) -> float:
-    """All that the case says of its tiers holds."""
-    case, either = outcome.case, outcome.relevant | outcome.pinned
-    return float(
-        case.relevant.only in (None, outcome.relevant)
-        and case.relevant.includes <= either
-        and case.relevant.excludes.isdisjoint(either)
-        and case.pinned.includes <= outcome.pinned
-        and case.pinned.excludes.isdisjoint(outcome.pinned)
-        and case.questions.includes <= outcome.questions
-        and case.questions.excludes.isdisjoint(outcome.questions)
-    )
-
-
-def active(outcome: Outcome) -> float:
-    """It passed, and by finding something."""
-    return passed(outcome) if precision(outcome) is not None else 0.0
-
-
-MEASURES: Mapping[str, Callable[[Outcome], float | None]] = {
-    "precision": precision,
-    "recall": recall,
-    "passed": passed,
-    "active": active,
-}
-
-
-def figures_of(outcomes: Iterable[Outcome], session: Iterable[Outcome]) -> dict[str, Figure]:
-    """Means over the single cases, and of the sessions' turns apart."""
-    single = list(outcomes)
-    turns = {f"session_{name}": value for name, value in _means(list(session)).items()}
-    return {"n": len(single), **_means(single), **turns}
-
-
-def _means(outcomes: Sequence[Outcome]) -> dict[str, float]:
-    return {
-        name: mean([v for o in outcomes if (v := measure(o)) is not None])
-        for name, measure in MEASURES.items()
-    }
 
 
 @dataclass
@@ -269,35 +203,19 @@ def _replay(
     return outcomes
 
 
-def trivial_outcomes(fixture: Fixture) -> dict[str, list[Outcome]]:
-    """The relevant tier of trivial rankers on the single cases, pinned ones left out, by ranker."""
-    outcomes: dict[str, list[Outcome]] = defaultdict(list)
-    for case in fixture.cases:
-        mine = [b for b in fixture.beliefs if b.user == case.user]
-        mine = [b for b in mine if not set(b.scopes).isdisjoint(case.scopes)]
-        documents = [baselines.Document(b.text, b.created) for b in mine]
-        k = case.beliefs_max if case.text.strip() else 0
-        for name, rank in baselines.rankers(documents).items():
-            hits = [mine[i].id for i in rank(case.text, k) if not mine[i].pinned]
-            outcomes[name].append(Outcome(case, frozenset(hits)))
-            if name == "BM25":  # what a measure of precision makes of saying little
-                outcomes["BM25, its first alone"].append(Outcome(case, frozenset(hits[:1])))
-    return dict(outcomes)
-
-
 def _by_category(outcomes: Sequence[Outcome]) -> Table:
     groups: dict[str, list[Outcome]] = defaultdict(list)
     for outcome in outcomes:
         groups[outcome.case.category].append(outcome)
     groups["all single cases"] = [o for o in outcomes if not o.case.in_session]
     rows: list[list[Cell]] = [
-        [name, len(some), *_means(some).values()] for name, some in groups.items()
+        [name, len(some), *means(some).values()] for name, some in groups.items()
     ]
     return Table("PrecisionMemBench", ["category", "n", *MEASURES], rows)
 
 
 def _beside(outcomes: Sequence[Outcome], trivial: Mapping[str, Mapping[str, Figure]]) -> Table:
-    ours = _means(outcomes)
+    ours = means(outcomes)
     names = ("precision", "recall")
     rows: list[list[Cell]] = [["recalld", *(ours[name] for name in names)]]
     for ranker, figures in trivial.items():

@@ -46,6 +46,7 @@ class Record:
     time: datetime  # with time zone
     stated_by: StatedBy = StatedBy.STATED_BY_USER
     group: str = ""  # the event it witnesses, where a set says so
+    kind: MemoryKind = MemoryKind.MEMORY_KIND_EVENT
 
 
 @dataclass(frozen=True)
@@ -166,7 +167,7 @@ def _remember(target: Target, pieces: Sequence[tuple[Record, str]], stored: Stor
         origin = Struct()
         origin.update({"record": record.id})
         memory = Memory(
-            kind=MemoryKind.MEMORY_KIND_EVENT,
+            kind=record.kind,
             content=text,
             event_time=timestamp(record.time),
             stated_by=record.stated_by,
