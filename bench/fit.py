@@ -20,7 +20,8 @@ from recalld.v1.recall_service_pb2 import Channel
 
 # Steps that are enough for either problem: both are convex but for the bend of the logistic.
 STEPS_MAX = 50
-STEP_MIN = 1e-6
+STEP_MIN = 1e-6  # a step cut this short does not help
+MOVE_MIN = 1e-4  # weights that move less have arrived
 VECTOR_COLUMNS = (Channel.CHANNEL_VECTOR - 1, Channel.CHANNEL_RELEVANCE - 1)
 
 Floats = NDArray[np.float64]
@@ -55,99 +56,126 @@ def features(question: Recorded) -> Floats:
     return out
 
 
+@dataclass(frozen=True)
+class _Stacked:
+    """All candidates of some questions in one piece, question after question.
+
+    Attributes:
+        features: float64[n, CHANNEL_COUNT]; log_factors: float64[n].
+        starts: int64[q], row of each question's first candidate.
+        question: int64[n], of each row.
+        share: float64[q], what each question counts; they sum to 1.
+        target: float64[n], its question's share spread over the needed rows.
+        needed: float64[n], 1 where needed, else 0.
+    """
+
+    features: Floats
+    log_factors: Floats
+    starts: NDArray[np.int64]
+    question: NDArray[np.int64]
+    share: Floats
+    target: Floats
+    needed: Floats
+
+
+def _stacked(questions: Sequence[Recorded]) -> _Stacked:
+    counts = np.array([len(q.served) for q in questions])
+    of_set = Counter(q.set_name for q in questions)
+    share = np.array([1 / (len(of_set) * of_set[q.set_name]) for q in questions])
+    needed = np.zeros(counts.sum())
+    starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
+    target = np.zeros_like(needed)
+    for q, start, weight in zip(questions, starts, share, strict=True):
+        needed[start + q.needed] = 1.0
+        target[start + q.needed] = weight / max(1, len(q.needed))
+    return _Stacked(
+        features=np.concatenate([features(q) for q in questions]),
+        log_factors=np.log(np.concatenate([q.factors for q in questions])),
+        starts=starts,
+        question=np.repeat(np.arange(len(questions)), counts),
+        share=share,
+        target=target,
+        needed=needed,
+    )
+
+
 def fit(questions: Sequence[Recorded], present: Mix, l2: float) -> Mix:
     """Weights and background for these questions.
 
     Args:
-        questions: recorded; those that need nothing only tell about the background.
+        questions: recorded, each with a candidate; those that need nothing only tell about the
+            background.
         present: weights to stay near.
         l2: penalty of a weight's distance from the present one, squared, > 0.
     """
-    if not questions:
-        return present
     useful = [q for q in questions if len(q.needed)]
+    if not useful:
+        return present
+    ranked, everything = _stacked(useful), _stacked(questions)
     mix = present
     for _ in range(2):  # the background bends the scores that the weights are fitted to, a little
-        mix = Mix(_weights(useful, mix, present.weights, l2), mix.background)
-        mix = Mix(mix.weights, _background(questions, mix))
+        mix = Mix(_weights(ranked, mix, present.weights, l2), mix.background)
+        mix = Mix(mix.weights, _background(everything, mix))
     return mix
 
 
-def shares(questions: Sequence[Recorded]) -> Floats:
-    """What each question counts, float64[q], summing to 1: sets alike, questions of a set alike."""
-    counts = Counter(q.set_name for q in questions)
-    return np.array([1 / (len(counts) * counts[q.set_name]) for q in questions])
-
-
-def _weights(questions: Sequence[Recorded], mix: Mix, near: Floats, l2: float) -> Floats:
+def _weights(rows: _Stacked, mix: Mix, near: Floats, l2: float) -> Floats:
     """Newton's steps, each halved until it helps; a weight at zero stays there while it pushes."""
     weights = mix.weights.copy()
-    counts = shares(questions)
     for _ in range(STEPS_MAX):
-        at = Mix(weights, mix.background)
-        gradient = l2 * (weights - near)
-        curvature = l2 * np.eye(CHANNEL_COUNT)
-        for question, share in zip(questions, counts, strict=True):
-            slope, bend = _slope(question, at)
-            gradient += share * slope
-            curvature += share * bend
+        value, gradient, curvature = _loss(rows, weights, mix.background)
+        value += _penalty(weights, near, l2)
+        gradient += l2 * (weights - near)
         free = (weights > 0) | (gradient < 0)
         step = np.zeros(CHANNEL_COUNT)
-        step[free] = np.linalg.solve(curvature[np.ix_(free, free)], gradient[free])
-        before = loss(questions, at, near, l2)
-        size = 1.0
+        bend = curvature[np.ix_(free, free)] + l2 * np.eye(int(free.sum()))
+        step[free] = np.linalg.solve(bend, gradient[free])
+        size, tried = 1.0, weights
         while size > STEP_MIN:
             tried = np.maximum(0.0, weights - size * step)
-            if loss(questions, Mix(tried, mix.background), near, l2) < before:
+            if _loss(rows, tried, mix.background)[0] + _penalty(tried, near, l2) < value:
                 break
             size /= 2
         else:
             return weights
         moved = float(np.abs(tried - weights).max())
         weights = tried
-        if moved < STEP_MIN:
+        if moved < MOVE_MIN:
             break
     return weights
 
 
-def loss(questions: Sequence[Recorded], mix: Mix, near: Floats, l2: float) -> float:
-    """Mean cross-entropy of the needed ones, and the penalty."""
-    total = 0.5 * l2 * float(((mix.weights - near) ** 2).sum())
-    for question, share in zip(questions, shares(questions), strict=True):
-        logs = _log_scores(question, mix)
-        total += share * (np.logaddexp.reduce(logs) - float(logs[question.needed].mean()))
-    return total
+def _penalty(weights: Floats, near: Floats, l2: float) -> float:
+    return 0.5 * l2 * float(((weights - near) ** 2).sum())
 
 
-def _log_scores(question: Recorded, mix: Mix) -> Floats:
-    logs: Floats = -np.logaddexp(0.0, -mix.logits(question)) + np.log(question.factors)
-    return logs
+def _loss(rows: _Stacked, weights: Floats, background: float) -> tuple[float, Floats, Floats]:
+    """Mean cross-entropy, its gradient, and its curvature without the logistic's own bend."""
+    logits = rows.features @ weights + background
+    logs = rows.log_factors - np.logaddexp(0.0, -logits)
+    highest = np.maximum.reduceat(logs, rows.starts)
+    odds = np.exp(logs - highest[rows.question])
+    totals = np.add.reduceat(odds, rows.starts)
+    chance = odds / totals[rows.question]
+    value = float(rows.share @ (highest + np.log(totals)) - rows.target @ logs)
+    bent = rows.features / (1 + np.exp(logits))[:, None]  # d log base / d weights
+    counted = rows.share[rows.question] * chance
+    means = np.add.reduceat(bent * chance[:, None], rows.starts, axis=0)
+    curvature = (bent * counted[:, None]).T @ bent - (means * rows.share[:, None]).T @ means
+    return value, (counted - rows.target) @ bent, curvature
 
 
-def _slope(question: Recorded, mix: Mix) -> tuple[Floats, Floats]:
-    """Gradient of one question's cross-entropy, and its curvature without the logistic's bend."""
-    logits = mix.logits(question)
-    bent = features(question) / (1 + np.exp(logits))[:, None]  # d log base / d weights
-    logs = _log_scores(question, mix)
-    chance = np.exp(logs - np.logaddexp.reduce(logs))
-    mean = chance @ bent
-    curvature = (bent * chance[:, None]).T @ bent - np.outer(mean, mean)
-    return mean - bent[question.needed].mean(axis=0), curvature
-
-
-def _background(questions: Sequence[Recorded], mix: Mix) -> float:
+def _background(rows: _Stacked, mix: Mix) -> float:
     """Newton in one dimension: chances over all candidates sum to the number of needed ones."""
-    logits = [features(q) @ mix.weights for q in questions]
-    counts = shares(questions)
+    logits = rows.features @ mix.weights
+    share = rows.share[rows.question]
     background = mix.background
     for _ in range(STEPS_MAX):
-        slope = bend = 0.0
-        for question, logit, share in zip(questions, logits, counts, strict=True):
-            chance = 1 / (1 + np.exp(-(logit + background)))
-            slope += share * (float(chance.sum()) - len(question.needed))
-            bend += share * float((chance * (1 - chance)).sum())
+        chance = 1 / (1 + np.exp(-(logits + background)))
+        slope = float(share @ (chance - rows.needed))
+        bend = float(share @ (chance * (1 - chance)))
         step = float(np.clip(slope / max(bend, STEP_MIN), -1.0, 1.0))
         background -= step
-        if abs(step) < STEP_MIN:
+        if abs(step) < MOVE_MIN:
             break
     return background
