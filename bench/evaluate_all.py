@@ -7,6 +7,7 @@ be redistributed.
 """
 
 import argparse
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -131,7 +132,8 @@ def summary(set_name: str, report: Report) -> str:
 
 
 def _percent(value: Figure) -> str:
-    return f"{100 * value:.0f} %" if isinstance(value, float) else "-"
+    known = isinstance(value, float) and not math.isnan(value)
+    return f"{100 * value:.0f} %" if known else "-"
 
 
 def _absent(jobs_left: Sequence[Job]) -> list[str]:
@@ -151,14 +153,14 @@ def with_block(readme: str, content: str) -> str:
     return f"{readme[: begin + len(BLOCK[0])]}\n{content}\n{readme[end:]}"
 
 
-def main() -> None:
-    """Command line."""
+def main(given: Sequence[str] | None = None) -> None:
+    """Command line; the process's own arguments unless others are given."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", type=Path, required=True, help="folder with the sets")
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "results.md")
     parser.add_argument("--readme", type=Path, default=ROOT / "README.md")
     parser.add_argument("--embedder", default="onnx")
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(given)
     results: list[tuple[Job, Report]] = []
     absent: list[Job] = []
     for job in jobs(arguments.sets):

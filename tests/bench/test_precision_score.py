@@ -22,9 +22,7 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 def case(only=(), *, category="names", text="q", **tiers):
     """A case that wants exactly these in the relevant tier."""
     expected = {"pinned": Expected(), "questions": Expected(), **tiers}
-    return Case(
-        "c", category, "u", ("home",), text, 20, Expected(only=frozenset(only)), **expected
-    )
+    return Case("c", category, "u", ("home",), text, 20, Expected(only=frozenset(only)), **expected)
 
 
 def outcome(only, found, **more):
