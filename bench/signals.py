@@ -40,6 +40,12 @@ def standing_out(question: Recorded, mix: Mix) -> float:
     return float((logits.max() - logits.mean()) / max(float(logits.std()), 1e-9))
 
 
+def fifth(question: Recorded, mix: Mix) -> float:
+    """The fifth-best score: whether the store speaks of it more than once."""
+    scores = np.sort(mix.scores(question))
+    return float(scores[-min(5, len(scores))])
+
+
 def agreement(question: Recorded, mix: Mix) -> float:
     """The weaker of similarity and relevance, where it is strongest."""
     similarity = question.channels[:, Channel.CHANNEL_VECTOR - 1]
@@ -57,6 +63,7 @@ SIGNALS: Mapping[str, Signal] = {
     "best above second": lead,
     "best above the store's middle": above_store,
     "best in spreads of the store": standing_out,
+    "fifth score": fifth,
     "similarity and relevance agree": agreement,
     "best similarity": best_of(Channel.CHANNEL_VECTOR),
     "best relevance": best_of(Channel.CHANNEL_RELEVANCE),
