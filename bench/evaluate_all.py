@@ -132,8 +132,9 @@ def summary(set_name: str, report: Report) -> str:
 
 
 def _percent(value: Figure) -> str:
-    known = isinstance(value, float) and not math.isnan(value)
-    return f"{100 * value:.0f} %" if known else "-"
+    if not isinstance(value, float) or math.isnan(value):
+        return "-"
+    return f"{100 * value:.0f} %"
 
 
 def _absent(jobs_left: Sequence[Job]) -> list[str]:

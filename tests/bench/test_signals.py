@@ -27,10 +27,10 @@ def test_signals_of_a_question_by_hand():
     assert signals.lead(asked, ONE_EACH) == pytest.approx(0.5)
     assert signals.above_store(asked, ONE_EACH) == pytest.approx(0.5)
     assert signals.SIGNALS["best shared words"](asked, ONE_EACH) == pytest.approx(0.9)
-    assert signals.fifth(asked, ONE_EACH) == pytest.approx(1 / (1 + math.exp(-0.1)))
-    assert signals.fifth(question([0.0, 0.6, 0.5, 0.4, 0.3, 0.2]), ONE_EACH) == pytest.approx(
-        1 / (1 + math.exp(-0.2))
-    )
+    # Both vectors at nought are 0.3 below their background each.
+    assert signals.fifth(asked, ONE_EACH) == pytest.approx(1 / (1 + math.exp(0.6 - 0.1)))
+    six = question([0.0, 0.6, 0.5, 0.4, 0.3, 0.2])
+    assert signals.fifth(six, ONE_EACH) == pytest.approx(1 / (1 + math.exp(0.6 - 0.2)))
     asked.channels[:, 0], asked.channels[:, 1] = [0.9, 0.5, 0.2], [0.1, 0.4, 0.8]
     assert signals.agreement(asked, ONE_EACH) == pytest.approx(0.4)
 
