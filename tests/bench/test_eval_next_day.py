@@ -151,7 +151,7 @@ def tiny_set(tmp_path):
 def test_tiny_set_through_a_real_server(tiny_set, tmp_path):
     """A set whose answers share words with their questions is answered fully, and written out."""
     file = tmp_path / "figures.json"
-    assert command("next-day", tiny_set, json_file=file, embedder="hash") == 0
+    assert command("next-day", tiny_set, Options(embedder="hash"), file) == 0
     figures = json.loads(file.read_text())
     assert figures["n"] == 2
     assert figures["hit_at_5"] == 1
