@@ -56,9 +56,16 @@ def recorders(sets: Path) -> dict[str, Recorder]:
 
 
 def usable(question: Recorded) -> bool:
-    """Ranked by relevance too, and not of a class that a set reports apart."""
-    apart = question.category == eval_locomo.CATEGORIES[eval_locomo.ADVERSARIAL]
-    return bool(question.weights[Channel.CHANNEL_RELEVANCE - 1] > 0) and not apart
+    """Ranked by relevance too, of no class that a set reports apart, and not short of evidence.
+
+    A question of LoCoMo or BEAM whose evidence is missing is none that needs no memory.
+    """
+    if question.category == eval_locomo.CATEGORIES[eval_locomo.ADVERSARIAL]:
+        return False
+    labelled = question.set_name not in ("locomo", "beam")
+    silent = labelled or question.category == eval_beam.ABSTENTION
+    has_relevance = bool(question.weights[Channel.CHANNEL_RELEVANCE - 1] > 0)
+    return has_relevance and (question.needed_count > 0 or silent)
 
 
 def order(scores: Sequence[float] | np.ndarray) -> Order:

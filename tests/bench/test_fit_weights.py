@@ -42,6 +42,19 @@ def test_best_has_to_be_first():
     assert fit_weights.best_at_1(asked([2]), []) == 0.0
 
 
+def test_a_question_without_its_evidence_needs_no_less():
+    """Only where a set says so does a question without needed memories need none."""
+
+    def of(set_name, category="c", needed=()):
+        question = asked(list(needed))
+        vars(question).update(set_name=set_name, category=category)
+        return fit_weights.usable(question)
+
+    assert of("pairs") and of("next-day") and of("beam", "abstention")
+    assert not of("locomo") and not of("beam", "summarization")
+    assert of("locomo", needed=[0]) and not of("locomo", "5 adversarial", [0])
+
+
 def in_stores(questions, names, set_name="pairs"):
     for question, name in zip(questions, names, strict=True):
         vars(question).update(store=name, set_name=set_name)
