@@ -11,7 +11,7 @@ PY := $(BIN)/python
 export HNSWLIB_NO_NATIVE := 1
 
 .PHONY: help setup run test test-fast lint types fmt gen gen-check proto-lint proto-baseline model eval bench \
-	golden-update test-nojit test-bounds test-crash train-relevance wheel wheel-test lock ci clean view
+	fit-weights 	golden-update test-nojit test-bounds test-crash train-relevance wheel wheel-test lock ci clean view
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -73,9 +73,13 @@ proto-lint: proto/node_modules/.package-lock.json ## buf lint and compatibility 
 proto-baseline: proto/node_modules/.package-lock.json ## take the present contract as the baseline (at a release)
 	cd proto && npx buf build -o baseline.binpb
 
-eval: setup ## every evaluation set, for example: make eval DATA=~/sets CASES=~/cases
-	@test -n "$(DATA)" -a -n "$(CASES)" || { echo "name the folders: make eval DATA=... CASES=..."; exit 2; }
-	$(PY) -m recalld.bench.evaluate_all --data $(DATA) --cases $(CASES) --out docs/results.md
+eval: setup ## every evaluation set at hand; writes docs/results.md and the README's table: make eval SETS=~/sets
+	@test -n "$(SETS)" || { echo "name the folder that holds the sets: make eval SETS=..."; exit 2; }
+	$(PY) -m recalld.bench.evaluate_all --sets $(SETS)
+
+fit-weights: setup ## what weights the sets suggest, cross-validated; changes nothing: make fit-weights SETS=~/sets
+	@test -n "$(SETS)" || { echo "name the folder that holds the sets: make fit-weights SETS=..."; exit 2; }
+	OPENBLAS_NUM_THREADS=1 $(PY) -m recalld.bench.fit_weights --sets $(SETS)
 
 bench: setup ## figures of kernels, embedder, store and server, each beside its baseline
 	mkdir -p bench/out

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from recalld.bench import ranked_report
+from recalld.bench import ablation, ranked_report
 from recalld.bench.datasets import DatasetError, files_in, folders_in, named_file, read_json
 from recalld.bench.metrics import mean
 from recalld.bench.ranked import Answer, Corpus, Question, Record, baseline_answers, replay
@@ -119,27 +119,43 @@ def newest_first(answers: Sequence[Answer]) -> float:
     return mean([float(r) for r in right])
 
 
-def run(target: Target, path: Path) -> Report:
+def figures_of(answers: Sequence[Answer]) -> dict[str, float | int]:
+    """All figures of the set."""
+    return {
+        **ranked_report.figures(answers),
+        "newest_first": newest_first(answers),
+        "abstention_auroc": ranked_report.abstention_auroc(answers),
+    }
+
+
+def _usable(answers: Sequence[Answer]) -> list[Answer]:
+    """Without those whose evidence names no message: neither answerable nor to abstain on."""
+    return [a for a in answers if a.question.gold or a.question.category == ABSTENTION]
+
+
+def run(target: Target, path: Path, without: Sequence[str] = ()) -> Report:
     """Replays the set and scores all abilities but abstention."""
     corpora = load(path)
-    answers, notes = replay(target, corpora, "beam")
+    replayed = replay(target, corpora, "beam", without)
+    answers = _usable(replayed.answers)
     trivial = baseline_answers(corpora)
-    # A question whose evidence names no message is neither answerable nor a question to abstain on.
-    usable = [a for a in answers if a.question.gold or a.question.category == ABSTENTION]
-    figures = ranked_report.figures(usable)
-    figures["newest_first"] = newest_first(usable)
-    figures["abstention_auroc"] = ranked_report.abstention_auroc(usable)
-    return Report(
+    figures = figures_of(answers)
+    bm25 = trivial["BM25"]
+    report = Report(
         figures=figures,
         tables=[
-            ranked_report.category_table("BEAM, message level", usable),
-            ranked_report.baseline_table(usable, trivial),
+            ranked_report.category_table("BEAM, message level", answers),
+            ranked_report.baseline_table(answers, trivial),
         ],
         notes=[
-            *notes,
-            ranked_report.against_bm25(usable, trivial),
-            f"newest first: {100 * newest_first(usable):.0f} % "
-            f"(BM25 {100 * newest_first(trivial['BM25']):.0f} %); "
+            *replayed.notes,
+            ranked_report.against_bm25(answers, trivial),
+            f"newest first: {100 * figures['newest_first']:.0f} % "
+            f"(BM25 {100 * newest_first(bm25):.0f} %); "
             f"abstention AUROC: {figures['abstention_auroc']:.3f}",
         ],
+        baseline={**ranked_report.figures(bm25), "newest_first": newest_first(bm25)},
+    )
+    return ablation.added(
+        report, {name: figures_of(_usable(some)) for name, some in replayed.ablated.items()}
     )

@@ -5,14 +5,21 @@ One real-life event leaves several traces, so besides R@k the share of events fo
 Source: arXiv 2603.03781.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from recalld.bench import ranked_report
+from recalld.bench import ablation, ranked_report
 from recalld.bench.datasets import DatasetError, folders_in, named_file, read_json
-from recalld.bench.ranked import Corpus, Question, Record, baseline_answers, replay
+from recalld.bench.ranked import (
+    Answer,
+    Corpus,
+    Question,
+    Record,
+    baseline_answers,
+    replay,
+)
 from recalld.bench.report import Report
 from recalld.bench.target import Target, parse_time
 
@@ -111,21 +118,33 @@ def _question(question: Mapping[str, Any], known: set[str]) -> Question:
     return Question(question["question"], gold, category)
 
 
-def run(target: Target, path: Path) -> Report:
+def _usable(answers: Sequence[Answer]) -> list[Answer]:
+    """Without those whose evidence names no record: neither answerable nor unanswerable."""
+    return [a for a in answers if a.question.gold or a.question.category == UNANSWERABLE]
+
+
+def run(target: Target, path: Path, without: Sequence[str] = ()) -> Report:
     """Replays the set and scores the answerable questions."""
     corpora = load(path)
-    answers, notes = replay(target, corpora, "lifebench")
+    replayed = replay(target, corpora, "lifebench", without)
+    answers = _usable(replayed.answers)
     trivial = baseline_answers(corpora)
-    usable = [a for a in answers if a.question.gold or a.question.category == UNANSWERABLE]
-    return Report(
-        figures=ranked_report.figures(usable, METRICS),
+    auroc = ranked_report.abstention_auroc(answers)
+    report = Report(
+        figures=ranked_report.figures(answers, METRICS),
         tables=[
-            ranked_report.category_table("LifeBench, record level", usable, METRICS),
-            ranked_report.baseline_table(usable, trivial, METRICS),
+            ranked_report.category_table("LifeBench, record level", answers, METRICS),
+            ranked_report.baseline_table(answers, trivial, METRICS),
         ],
         notes=[
-            *notes,
-            ranked_report.against_bm25(usable, trivial),
-            f"AUROC answerable against unanswerable: {ranked_report.abstention_auroc(usable):.3f}",
+            *replayed.notes,
+            ranked_report.against_bm25(answers, trivial),
+            f"AUROC answerable against unanswerable: {auroc:.3f}",
         ],
+        baseline=ranked_report.figures(trivial["BM25"], METRICS),
     )
+    ablated = {
+        name: ranked_report.figures(_usable(some), METRICS)
+        for name, some in replayed.ablated.items()
+    }
+    return ablation.added(report, ablated)

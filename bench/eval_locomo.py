@@ -6,14 +6,21 @@ caller has it. Source: Maharana et al., arXiv 2402.17753.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from recalld.bench import ranked_report
+from recalld.bench import ablation, ranked_report
 from recalld.bench.datasets import DatasetError, files_in, read_json
-from recalld.bench.ranked import Corpus, Question, Record, baseline_answers, replay
+from recalld.bench.ranked import (
+    Answer,
+    Corpus,
+    Question,
+    Record,
+    baseline_answers,
+    replay,
+)
 from recalld.bench.report import Report
 from recalld.bench.target import Target
 
@@ -92,24 +99,29 @@ def evidence(entries: list[str], known: set[str]) -> frozenset[str]:
     return frozenset(turn for turn in found if turn in known)
 
 
-def run(target: Target, path: Path) -> Report:
+def _counted(answers: Sequence[Answer]) -> list[Answer]:
+    """Those of categories 1 to 4."""
+    return [a for a in answers if a.question.category != CATEGORIES[ADVERSARIAL]]
+
+
+def run(target: Target, path: Path, without: Sequence[str] = ()) -> Report:
     """Replays the set and scores categories 1 to 4."""
     corpora = load(path)
-    answers, notes = replay(target, corpora, "locomo")
-    trivial = baseline_answers(corpora)
-
-    def four(some: list[Any]) -> list[Any]:
-        return [a for a in some if a.question.category != CATEGORIES[ADVERSARIAL]]
-
-    counted = four(answers)
-    trivial_counted = {name: four(theirs) for name, theirs in trivial.items()}
-    misled = [a for a in answers if a.question.category == CATEGORIES[ADVERSARIAL]]
-    return Report(
+    replayed = replay(target, corpora, "locomo", without)
+    trivial = {name: _counted(theirs) for name, theirs in baseline_answers(corpora).items()}
+    counted = _counted(replayed.answers)
+    misled = [a for a in replayed.answers if a.question.category == CATEGORIES[ADVERSARIAL]]
+    report = Report(
         figures=ranked_report.figures(counted),
         tables=[
             ranked_report.category_table("LoCoMo, turn level, categories 1-4", counted),
             ranked_report.category_table("LoCoMo, category 5 apart", misled),
-            ranked_report.baseline_table(counted, trivial_counted),
+            ranked_report.baseline_table(counted, trivial),
         ],
-        notes=[*notes, ranked_report.against_bm25(counted, trivial_counted)],
+        notes=[*replayed.notes, ranked_report.against_bm25(counted, trivial)],
+        baseline=ranked_report.figures(trivial["BM25"]),
     )
+    ablated = {
+        name: ranked_report.figures(_counted(some)) for name, some in replayed.ablated.items()
+    }
+    return ablation.added(report, ablated)

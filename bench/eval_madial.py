@@ -14,9 +14,17 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from recalld.bench import ranked_report
+from recalld.bench import ablation, ranked_report
 from recalld.bench.datasets import DatasetError, files_in, folders_in, named_file, read_json_lines
-from recalld.bench.ranked import Corpus, Question, Record, baseline_answers, fit, replay
+from recalld.bench.ranked import (
+    Corpus,
+    Question,
+    Record,
+    Replayed,
+    baseline_answers,
+    fit,
+    replay,
+)
 from recalld.bench.report import Report, Table
 from recalld.bench.target import Target, parse_time
 from recalld.v1.types_pb2 import Turn
@@ -99,22 +107,29 @@ def _role(line: str) -> str:
     return "assistant" if line.lstrip().lower().startswith("<assistant>") else "user"
 
 
-def run(target: Target, path: Path) -> Report:
+def run(target: Target, path: Path, without: Sequence[str] = ()) -> Report:
     """Replays the set in both forms; the figures are of `QUERY_FORM`, Chinese if it is there."""
     rows, tables, notes = [], [], []
-    figures: Mapping[str, float | int] = {}
+    counted: Replayed | None = None
+    baseline: Mapping[str, float | int] = {}
     for form in QueryForm:
         for language, corpora in load(path, form).items():
-            answers, stored = replay(target, corpora, f"madial {language}")
-            trivial = baseline_answers(corpora)
-            mine = ranked_report.figures(answers)
+            counts = form is QUERY_FORM
+            replayed = replay(target, corpora, f"madial {language}", without if counts else ())
+            mine = ranked_report.figures(replayed.answers)
             row = [mine[name] for name, _, _ in ranked_report.METRICS]
             rows.append([language, form.value, mine["n"], *row])
-            if form is QUERY_FORM:
+            if counts:
+                trivial = baseline_answers(corpora)
                 title = f"MADial-Bench {language}, {form.value}"
-                tables.append(ranked_report.baseline_table(answers, trivial, title=title))
-                notes += [*stored, ranked_report.against_bm25(answers, trivial)]
-                figures = mine if language == "zh" or not figures else figures
+                tables.append(ranked_report.baseline_table(replayed.answers, trivial, title=title))
+                notes += [*replayed.notes, ranked_report.against_bm25(replayed.answers, trivial)]
+                if language == "zh" or counted is None:
+                    counted, baseline = replayed, ranked_report.figures(trivial["BM25"])
+    assert counted is not None  # `load` refuses a folder without dialogues
     labels = [label for _, label, _ in ranked_report.METRICS]
     both = Table("MADial-Bench, both forms", ["language", "asked with", "n", *labels], rows)
-    return Report(figures=figures, tables=[both, *tables], notes=notes)
+    figures = ranked_report.figures(counted.answers)
+    report = Report(figures, [both, *tables], notes, baseline)
+    ablated = {name: ranked_report.figures(some) for name, some in counted.ablated.items()}
+    return ablation.added(report, ablated)

@@ -1,36 +1,24 @@
 """Next-day scenarios replayed: what matters comes back, and nothing that must not.
 
-Every memory is written by itself with the server's clock at the time it was stored, oldest first,
-and the question is asked with its own clock. k is 5. `context_hit` asks for a prompt context of 600
+Each question is asked with its own clock. k is 5. `context_hit` asks for a prompt context of 600
 tokens instead of a ranking.
 """
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from itertools import groupby
+from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
-from recalld.bench import baselines
+from recalld.bench import ablation, baselines
 from recalld.bench.metrics import mean
-from recalld.bench.next_day import Case, Item, Store, load
-from recalld.bench.report import Cell, Report, Step, Table, progress
-from recalld.bench.target import (
-    CALL_TIMEOUT_S,
-    Target,
-    clock,
-    importance_of,
-    kind_of,
-    stated_by_of,
-    timestamp,
-)
-from recalld.v1.memory_service_pb2 import MemoryInput, RememberRequest
-from recalld.v1.recall_service_pb2 import BuildContextRequest, ConfidenceBand, RecallRequest
-from recalld.v1.types_pb2 import Memory, Scope, Turn
+from recalld.bench.next_day import Case, Store, load
+from recalld.bench.next_day_calls import K, Owners, remember, request_of
+from recalld.bench.report import Cell, Report, Table, progress
+from recalld.bench.target import CALL_TIMEOUT_S, Target, clock
+from recalld.v1.recall_service_pb2 import BuildContextRequest, ConfidenceBand
 
-K = 5
 CONTEXT_TOKENS = 600
 WORKERS = 4
 IMPORTANCE_ORDER = ("low", "medium", "high")
@@ -120,6 +108,8 @@ MEASURES: Mapping[str, Measure] = {
     "no_memory": no_memory,
     "context_hit": context_hit,
 }
+# Those that a mere ranking has.
+RANKED_MEASURES = (hit_at_5, best_at_1, leak)
 
 
 def figure(outcomes: Sequence[Outcome], measure: Measure) -> float:
@@ -127,80 +117,43 @@ def figure(outcomes: Sequence[Outcome], measure: Measure) -> float:
     return mean([value for o in outcomes if (value := measure(o)) is not None])
 
 
-@dataclass
-class _Owners:
-    """Which memories of the server stand for which items, and who owns them."""
-
-    prefix: str
-    items: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    owner: dict[str, str] = field(default_factory=dict)
-    superseded: set[str] = field(default_factory=set)
-
-    def user_id(self, user: str) -> str:
-        return f"{self.prefix}/{user}"
-
-
-def run(target: Target, path: Path, pool: int = 0) -> Report:
-    """Replays the scenarios, `pool` of them to a store, and scores them."""
+def run(target: Target, path: Path, pool: int = 0, without: Sequence[str] = ()) -> Report:
+    """Replays the scenarios, `pool` of them to a store, and scores them; again by channel."""
     stores = load(path, pool)
     prefix = uuid4().hex[:8]
     label = f"next-day, pooled by {pool}" if pool > 1 else "next-day"
-    with progress(label, sum(len(s.items) + len(s.cases) for s in stores)) as step:
+    total = sum(len(s.items) + len(s.cases) * (1 + len(without)) for s in stores)
+    with progress(label, total) as step:
 
-        def replay(store: Store) -> tuple[list[Outcome], int]:
-            owners = _Owners(f"{prefix}/{store.name}")
-            _remember(target, store, owners, step)
+        def replay(store: Store) -> tuple[dict[str | None, list[Outcome]], int]:
+            owners = remember(target, store, f"{prefix}/{store.name}", step)
             needed = frozenset[str]().union(*(c.must for c in store.cases))
             lost = frozenset[str]().union(*(owners.items[i] for i in owners.superseded)) & needed
-            return [_ask(target, store, c, owners, step) for c in store.cases], len(lost)
+            outcomes = {
+                channel: [_ask(target, store, c, owners, channel) for c in store.cases]
+                for channel in (None, *without)
+            }
+            step(len(store.cases) * len(outcomes))
+            return outcomes, len(lost)
 
         with ThreadPoolExecutor(WORKERS) as workers:
             replayed = list(workers.map(replay, stores))
-    outcomes = [o for some, _ in replayed for o in some]
-    return _report(label, stores, outcomes, sum(lost for _, lost in replayed))
+
+    def of(channel: str | None) -> list[Outcome]:
+        return [o for by_channel, _ in replayed for o in by_channel[channel]]
+
+    report = _report(label, stores, of(None), sum(lost for _, lost in replayed))
+    return ablation.added(report, {channel: figures_of(of(channel)) for channel in without})
 
 
-def _remember(target: Target, store: Store, owners: _Owners, step: Step) -> None:
-    for (_, user), group in groupby(store.items, key=lambda i: (i.age_s, i.user)):
-        items = list(group)
-        now = store.time_of(items[0])
-        request = RememberRequest(scope=Scope(user_id=owners.user_id(user)), request_id=uuid4().hex)
-        for item in items:
-            memory = _memory(item)
-            memory.event_time.CopyFrom(timestamp(now))
-            request.memories.append(MemoryInput(memory=memory))
-        response = target.memory.Remember(request, metadata=clock(now), timeout=CALL_TIMEOUT_S)
-        for item, result in zip(items, response.results, strict=True):
-            owners.items[result.id].add(item.id)
-            owners.owner[result.id] = user
-            owners.superseded.update(result.superseded_ids)
-        step(len(items))
-
-
-def _memory(item: Item) -> Memory:
-    return Memory(
-        kind=kind_of(item.kind),
-        key=item.key,
-        content=item.content,
-        importance=importance_of(item.importance),
-        confidence=item.confidence,
-        stated_by=stated_by_of(item.stated_by),
-    )
-
-
-def _ask(target: Target, store: Store, case: Case, owners: _Owners, step: Step) -> Outcome:
-    recall = RecallRequest(
-        scope=Scope(user_id=owners.user_id(case.user)),
-        text=case.text,
-        context=[Turn(role=t["role"], text=t["text"]) for t in case.context],
-        k=K,
-    )
+def _ask(target: Target, store: Store, case: Case, owners: Owners, without: str | None) -> Outcome:
+    recall = request_of(case, owners)
+    recall.weights.extend(ablation.weights(without))
     now = clock(store.now)
     answer = target.recall.Recall(recall, metadata=now, timeout=CALL_TIMEOUT_S)
     recall.ClearField("k")
     request = BuildContextRequest(recall=recall, token_budget=CONTEXT_TOKENS)
     context = target.recall.BuildContext(request, metadata=now, timeout=CALL_TIMEOUT_S)
-    step()
     ids = [hit.memory.id for hit in answer.hits]
     groups: dict[str, set[str]] = defaultdict(set)
     for group in answer.conflicts:
@@ -231,27 +184,35 @@ def trivial_outcomes(stores: Sequence[Store]) -> dict[str, list[Outcome]]:
     return dict(outcomes)
 
 
+def figures_of(outcomes: Sequence[Outcome]) -> dict[str, float | int]:
+    """All figures of the set."""
+    return {
+        "n": len(outcomes),
+        **{name: figure(outcomes, measure) for name, measure in MEASURES.items()},
+        "other_user": sum(o.foreign for o in outcomes),
+    }
+
+
 def _report(
     label: str, stores: Sequence[Store], outcomes: Sequence[Outcome], lost_count: int
 ) -> Report:
-    foreign = sum(o.foreign for o in outcomes)
-    figures: dict[str, float | int] = {"n": len(outcomes)}
-    figures |= {name: figure(outcomes, measure) for name, measure in MEASURES.items()}
-    figures["other_user"] = foreign
+    figures = figures_of(outcomes)
+    trivial = trivial_outcomes(stores)
     tables = [
         _table(f"{label}, by class", "class", outcomes, lambda o: o.case.kind),
         _table(f"{label}, by language", "language", outcomes, lambda o: o.case.language),
-        _trivial_table(outcomes, trivial_outcomes(stores)),
+        _trivial_table(outcomes, trivial),
     ]
     missed = [o.case.id for o in outcomes if hit_at_5(o) == 0]
     shown = figure(outcomes, conflict_shown)
     notes = [
-        f"another user's memory came back: {foreign} times",
+        f"another user's memory came back: {figures['other_user']} times",
         f"conflict pairs among the first five, marked or not: {100 * shown:.0f} %",
         f"needed memories that a later one superseded while storing: {lost_count}",
         f"missed at 5: {' '.join(missed) or 'none'}",
     ]
-    return Report(figures, tables, notes)
+    baseline = {m.__name__: figure(trivial["BM25"], m) for m in RANKED_MEASURES}
+    return Report(figures, tables, notes, baseline)
 
 
 def _table(
@@ -268,10 +229,9 @@ def _table(
 
 
 def _trivial_table(outcomes: Sequence[Outcome], trivial: Mapping[str, list[Outcome]]) -> Table:
-    measures = (hit_at_5, best_at_1, leak)
     rows: list[list[Cell]] = [
-        [name, *(figure(some, m) for m in measures)]
+        [name, *(figure(some, m) for m in RANKED_MEASURES)]
         for name, some in [("recalld", list(outcomes)), *trivial.items()]
     ]
-    columns = ["ranker", *(m.__name__ for m in measures)]
+    columns = ["ranker", *(m.__name__ for m in RANKED_MEASURES)]
     return Table("The same questions to trivial rankers", columns, rows)

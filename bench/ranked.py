@@ -13,11 +13,12 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from itertools import repeat
 from uuid import uuid4
 
 from google.protobuf.struct_pb2 import Struct
 
-from recalld.bench import baselines
+from recalld.bench import ablation, baselines
 from recalld.bench.metrics import RANK_DEPTH
 from recalld.bench.report import Step, progress
 from recalld.bench.target import CALL_TIMEOUT_S, Target, clock, timestamp
@@ -45,6 +46,7 @@ class Record:
     time: datetime  # with time zone
     stated_by: StatedBy = StatedBy.STATED_BY_USER
     group: str = ""  # the event it witnesses, where a set says so
+    kind: MemoryKind = MemoryKind.MEMORY_KIND_EVENT
 
 
 @dataclass(frozen=True)
@@ -87,11 +89,25 @@ class Stored:
     k: int = K_WHOLE
 
 
-def replay(target: Target, corpora: Sequence[Corpus], label: str) -> tuple[list[Answer], list[str]]:
-    """Stores every corpus, then asks every question.
+@dataclass(frozen=True)
+class Replayed:
+    """Answers in the order of the questions, and notes on what was stored.
 
-    Returns:
-        Answers in the order of the questions, and notes on what was stored.
+    Attributes:
+        answers: of all channels.
+        notes: on what was stored.
+        ablated: answers by the channel that was left out.
+    """
+
+    answers: list[Answer]
+    notes: list[str]
+    ablated: dict[str, list[Answer]]
+
+
+def replay(
+    target: Target, corpora: Sequence[Corpus], label: str, without: Sequence[str] = ()
+) -> Replayed:
+    """Stores every corpus, then asks every question; again without each of these channels.
 
     Raises:
         grpc.RpcError: a call failed for good.
@@ -100,10 +116,20 @@ def replay(target: Target, corpora: Sequence[Corpus], label: str) -> tuple[list[
     with ThreadPoolExecutor(WORKERS) as pool:
         with progress(f"{label}: remember", sum(len(c.records) for c in corpora)) as step:
             stored = list(pool.map(lambda c: store(target, c, f"{run}-{c.name}", step), corpora))
-        pairs = [(c, q, s) for c, s in zip(corpora, stored, strict=True) for q in c.questions]
-        with progress(f"{label}: recall", len(pairs)) as step:
-            answers = list(pool.map(lambda p: _ask(target, p[0], p[1], p[2], step), pairs))
-    return answers, [_stored_note(corpora, stored)]
+        asked = [(s, c, q) for c, s in zip(corpora, stored, strict=True) for q in c.questions]
+        with progress(f"{label}: recall", len(asked) * (1 + len(without))) as step:
+
+            def ask(pair: tuple[Stored, Corpus, Question], channel: str | None) -> Answer:
+                answer = _ask(target, *pair, channel)
+                step()
+                return answer
+
+            by_channel = {
+                channel: list(pool.map(ask, asked, repeat(channel))) for channel in (None, *without)
+            }
+    answers = by_channel.pop(None)
+    ablated = {str(channel): theirs for channel, theirs in by_channel.items()}
+    return Replayed(answers, [_stored_note(corpora, stored)], ablated)
 
 
 def _stored_note(corpora: Sequence[Corpus], stored: Sequence[Stored]) -> str:
@@ -141,7 +167,7 @@ def _remember(target: Target, pieces: Sequence[tuple[Record, str]], stored: Stor
         origin = Struct()
         origin.update({"record": record.id})
         memory = Memory(
-            kind=MemoryKind.MEMORY_KIND_EVENT,
+            kind=record.kind,
             content=text,
             event_time=timestamp(record.time),
             stated_by=record.stated_by,
@@ -157,17 +183,29 @@ def _remember(target: Target, pieces: Sequence[tuple[Record, str]], stored: Stor
             stored.records[result.id].append(record.id)
 
 
-def _ask(target: Target, corpus: Corpus, question: Question, stored: Stored, step: Step) -> Answer:
-    request = RecallRequest(
+def request_of(question: Question, stored: Stored) -> RecallRequest:
+    """The recall that puts a question to the memories of a corpus, with no cut."""
+    return RecallRequest(
         scope=Scope(user_id=stored.user_id),
         text=fit(question.text),
         context=question.context,
         k=stored.k,
         min_score=0.0,
     )
-    now = max(r.time for r in corpus.records) + ASKED_AFTER
-    response = target.recall.Recall(request, metadata=clock(now), timeout=CALL_TIMEOUT_S)
-    step()
+
+
+def asked_at(corpus: Corpus) -> datetime:
+    """The server's clock when the questions of a corpus are asked."""
+    return max(r.time for r in corpus.records) + ASKED_AFTER
+
+
+def _ask(
+    target: Target, stored: Stored, corpus: Corpus, question: Question, without: str | None
+) -> Answer:
+    request = request_of(question, stored)
+    request.weights.extend(ablation.weights(without))
+    now = clock(asked_at(corpus))
+    response = target.recall.Recall(request, metadata=now, timeout=CALL_TIMEOUT_S)
     top_score = response.hits[0].score if response.hits else 0.0
     return Answer(corpus, question, ranked_records(response, stored.records), top_score)
 

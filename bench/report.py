@@ -46,11 +46,19 @@ class Table:
 
 @dataclass(frozen=True)
 class Report:
-    """What one evaluation found."""
+    """What one evaluation found.
+
+    Attributes:
+        figures: flat, by name; fractions lie in 0..1.
+        tables: for people.
+        notes: sentences beside the tables.
+        baseline: BM25's on the same questions, of those figures that it has.
+    """
 
     figures: Mapping[str, Figure]
     tables: Sequence[Table] = ()
-    notes: Sequence[str] = field(default_factory=tuple)
+    notes: Sequence[str] = ()
+    baseline: Mapping[str, Figure] = field(default_factory=dict)
 
 
 def _cell(value: Cell) -> str:

@@ -45,12 +45,23 @@ class EvalOptions:
 
     set_name: Annotated[
         str,
-        typer.Argument(metavar="SET", help="next-day, cases, locomo, beam, lifebench or madial."),
+        typer.Argument(
+            metavar="SET",
+            help="next-day, cases, locomo, beam, lifebench, madial or precision.",
+        ),
     ]
     path: Annotated[Path, typer.Option(help="File or folder of the set.")]
     pool: Annotated[
         int, typer.Option(min=0, help="Scenarios that share one store (next-day); 0: singly.")
     ] = 0
+    without: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CHANNEL",
+            help="Ask again without this channel (vector, relevance, keyword, ...); repeatable.",
+            show_default=False,
+        ),
+    ] = None
     target: Annotated[
         str | None, typer.Option(help="A running server; unset: its own.", show_default=False)
     ] = None
@@ -65,14 +76,13 @@ class EvalOptions:
 def evaluate(what: EvalOptions) -> None:
     """Replay an evaluation set through a real server and print its figures."""
     bench = importlib.import_module("recalld.bench.evaluate")
-    code = bench.command(
-        what.set_name,
-        what.path,
+    options = bench.Options(
         pool=what.pool,
+        without=tuple(what.without or ()),
         target=what.target,
-        json_file=what.json_file,
         embedder=what.embedder,
     )
+    code = bench.command(what.set_name, what.path, options, what.json_file)
     raise typer.Exit(code)
 
 

@@ -7,7 +7,7 @@ import pytest
 from recalld.bench import eval_cases
 from recalld.bench.datasets import DatasetError
 from recalld.bench.eval_cases import Verdict
-from recalld.bench.evaluate import evaluate
+from recalld.bench.evaluate import Options, evaluate
 
 
 def fact(label: str, text: str, t: int = -3600, **more) -> dict:
@@ -81,7 +81,7 @@ def test_cases_through_a_real_server(tmp_path):
     """Cases that hold pass, one that does not is named with its reason."""
     path = tmp_path / "cases.jsonl"
     path.write_text("\n".join(json.dumps(c) for c in CASES), encoding="utf-8")
-    report = evaluate("cases", path, embedder="hash")
+    report = evaluate("cases", path, Options(embedder="hash"))
     assert report.figures["failed"] == ["fails", "unknown"], report.notes
     counts = [report.figures[f"{level}_{what}"] for level, what in COUNTS]
     assert counts == [3, 3, 0, 2]

@@ -7,7 +7,7 @@ import pytest
 
 from recalld.bench import eval_next_day as measures
 from recalld.bench.eval_next_day import Outcome
-from recalld.bench.evaluate import command, evaluate
+from recalld.bench.evaluate import Options, command, evaluate
 from recalld.bench.next_day import Case
 
 
@@ -151,7 +151,7 @@ def tiny_set(tmp_path):
 def test_tiny_set_through_a_real_server(tiny_set, tmp_path):
     """A set whose answers share words with their questions is answered fully, and written out."""
     file = tmp_path / "figures.json"
-    assert command("next-day", tiny_set, json_file=file, embedder="hash") == 0
+    assert command("next-day", tiny_set, Options(embedder="hash"), file) == 0
     figures = json.loads(file.read_text())
     assert figures["n"] == 2
     assert figures["hit_at_5"] == 1
@@ -163,6 +163,6 @@ def test_tiny_set_through_a_real_server(tiny_set, tmp_path):
 
 def test_tiny_set_pooled_through_a_real_server(tiny_set):
     """Pooled, each question finds its own memory among those of both."""
-    report = evaluate("next-day", tiny_set, pool=2, embedder="hash")
+    report = evaluate("next-day", tiny_set, Options(pool=2, embedder="hash"))
     assert report.figures["n"] == 2
     assert report.figures["other_user"] == 0

@@ -2,12 +2,13 @@
 
 import pytest
 
-from recalld.bench.evaluate import EXIT_UNUSABLE, SETS, command, evaluate
+from recalld.bench.evaluate import EXIT_UNUSABLE, SETS, Options, command, evaluate
 
 
 def test_sets_are_the_documented_ones():
-    """Six sets have a name."""
-    assert set(SETS) == {"next-day", "cases", "locomo", "beam", "lifebench", "madial"}
+    """Seven sets have a name."""
+    ranked = {"locomo", "beam", "lifebench", "madial", "precision"}
+    assert set(SETS) == {"next-day", "cases", *ranked}
 
 
 def test_unknown_set_is_refused_before_a_server_starts(tmp_path):
@@ -18,7 +19,7 @@ def test_unknown_set_is_refused_before_a_server_starts(tmp_path):
 
 def test_unusable_arguments_are_said_and_returned(tmp_path, capsys):
     """The command prints why it cannot run and returns 2."""
-    assert command("locomo", tmp_path / "nothing", target="127.0.0.1:1") == EXIT_UNUSABLE
+    assert command("locomo", tmp_path / "nothing", Options(target="127.0.0.1:1")) == EXIT_UNUSABLE
     assert "no such file or folder" in capsys.readouterr().out
 
 
@@ -30,5 +31,5 @@ def test_unreachable_server_is_said_and_returned(tmp_path, capsys):
         '"query": {"op": "list"}, "expect": {"ok": true}}',
         encoding="utf-8",
     )
-    assert command("cases", file, target="127.0.0.1:1") == EXIT_UNUSABLE
+    assert command("cases", file, Options(target="127.0.0.1:1")) == EXIT_UNUSABLE
     assert "UNAVAILABLE" in capsys.readouterr().out

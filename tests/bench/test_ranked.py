@@ -71,7 +71,7 @@ def test_corpus_through_a_real_server():
     questions = [Question(t[:20], frozenset([f"r{i}"]), "c") for i, t in enumerate(texts)]
     corpus = Corpus("tiny", records, questions)
     with own_server("hash") as address, connect(address) as target:
-        answers, notes = ranked.replay(target, [corpus], "tiny")
-    assert [a.ranked[0] for a in answers] == ["r0", "r1", "r2"]
-    assert all(a.top_score > 0 for a in answers)
-    assert "3 records of 1 users" in notes[0]
+        replayed = ranked.replay(target, [corpus], "tiny")
+    assert [a.ranked[0] for a in replayed.answers] == ["r0", "r1", "r2"]
+    assert all(a.top_score > 0 for a in replayed.answers)
+    assert "3 records of 1 users" in replayed.notes[0]
