@@ -12,7 +12,7 @@ from recalld.index.exact import VectorBlock
 from recalld.index.plan import QueryPlan
 from recalld.scoring import decay, masks
 from recalld.scoring.fuse import normalise_vector
-from recalld.scoring.params import BACKGROUND_VECTOR, CHANNEL_COUNT, Channel, Scale
+from recalld.scoring.params import BACKGROUND_VECTOR, CHANNEL_COUNT, PAST_DECAY, Channel, Scale
 from recalld.scoring.rank import Evidence
 
 Floats = NDArray[np.float32]
@@ -64,3 +64,38 @@ def gathered(words: Words, rows: Rows) -> Floats:
     for channel, (_, values) in words.items():
         normalised[channel] = values[rows]
     return normalised
+
+
+def factors_of(
+    columns: Columns, rows: Rows, decays: NDArray[np.float64], plan: QueryPlan, words: Words
+) -> Floats:
+    """Gather age, importance and confidence factors of rows, float32[FACTOR_COUNT, m]."""
+    factors = np.empty((decay.FACTOR_COUNT, len(rows)), dtype=np.float32)
+    importance = columns.small[masks.IMPORTANCE, rows]
+    decay.decay_into(
+        columns.small[masks.KIND, rows],
+        importance,
+        columns.times[masks.ANCHOR_TIME, rows],
+        plan.view.now_us,
+        decays,
+        factors[decay.DECAY_ROW],
+    )
+    factors[decay.DECAY_ROW, past_rows(columns, rows, plan, words)] = PAST_DECAY
+    factors[decay.IMPORTANCE_ROW] = decay.importance_factor(importance)
+    factors[decay.CONFIDENCE_ROW] = decay.confidence_factor(
+        columns.confidence[rows], columns.small[masks.STATED_BY, rows]
+    )
+    return factors
+
+
+def past_rows(columns: Columns, rows: Rows, plan: QueryPlan, words: Words) -> NDArray[np.bool_]:
+    """Mark rows past their time at the moment asked about, unless the request asks of their time.
+
+    Returns:
+        bool[len(rows)].
+    """
+    due = columns.times[masks.PAST_TIME, rows]
+    past = (due != 0) & (due <= (plan.view.as_of_us or plan.view.now_us))
+    if plan.time.windows and Channel.TIME in words:
+        past &= words[Channel.TIME][0][rows] > 0
+    return np.asarray(past, dtype=np.bool_)

@@ -13,6 +13,7 @@ from recalld.index.backend import split_vectors
 from recalld.index.conditions import Filter
 from recalld.index.errors import BadPlan
 from recalld.index.filter import View
+from recalld.index.time_channel import TimeAsked
 from recalld.scoring.masks import EXCLUDED_COUNT
 from recalld.scoring.params import WEIGHT_MAX, Channel, Fusion
 from recalld.scoring.rank import Ranked
@@ -38,6 +39,7 @@ class QueryPlan:
         min_score: lowest score to return, in [0, 1].
         weights: multipliers by channel, in [0, WEIGHT_MAX], default 1.
         exclude_labels: memories that must not answer.
+        time: what the main text says of time.
     """
 
     view: View
@@ -51,6 +53,7 @@ class QueryPlan:
     min_score: float = 0.0
     weights: Mapping[Channel, float] = field(default_factory=dict)
     exclude_labels: frozenset[int] = frozenset()
+    time: TimeAsked = field(default_factory=TimeAsked)
 
     def check(self, dim: int, parts: int = 1) -> None:
         """Check every limit named above.
@@ -81,11 +84,13 @@ class Ranking(Ranked):
         matched: memories that passed view and filter.
         considered: of these, those whose exact score was computed.
         excluded: int64[EXCLUDED_COUNT], rows left out by reason (recalld.scoring.masks.Excluded).
+        past: bool[h], hits that are past their time.
     """
 
     matched: int = 0
     considered: int = 0
     excluded: NDArray[np.int64] = field(default_factory=lambda: np.zeros(EXCLUDED_COUNT, np.int64))
+    past: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
 
     def __len__(self) -> int:
         """Return how many hits there are."""

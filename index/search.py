@@ -24,7 +24,9 @@ from recalld.index.evidence import (
     Rows,
     VectorPart,
     Words,
+    factors_of,
     gathered,
+    past_rows,
     unweighed,
     vector_scores,
 )
@@ -32,7 +34,8 @@ from recalld.index.exact import SCAN_COUNT_MIN, SCAN_SLACK, VectorBlock
 from recalld.index.filter import exclude
 from recalld.index.plan import QueryPlan, Ranking
 from recalld.index.postings import Postings
-from recalld.scoring import decay, masks
+from recalld.index.time_channel import TimeAsked, time_scores
+from recalld.scoring import masks
 from recalld.scoring.fuse import normalise_keyword
 from recalld.scoring.masks import EXCLUDED_COUNT, Excluded
 from recalld.scoring.params import (
@@ -121,11 +124,12 @@ class Searcher:
         if matched > RELEVANCE_COUNT_MAX:
             parts = parts[:1]
         asked = {channel for channel, _, _ in parts}
+        if words is None:
+            words = self.read(generation, plan.texts, plan.text_weights, plan.time)
         if plan.texts:
             asked |= {Channel.KEYWORD, Channel.IDENTIFIER, Channel.KEY}
+            asked |= {Channel.TIME} & words.keys()
         weights = make_weights(self.params, plan.fusion, frozenset(asked), plan.weights)
-        if words is None:
-            words = self.read(generation, plan.texts, plan.text_weights)
         if generation.graph is not None and plan.vectors is not None and matched > self.exact_max:
             rows = self._graph_rows(generation, plan, parts, rows, words)
         if plan.fusion == Fusion.WEIGHTED and asked:
@@ -137,8 +141,13 @@ class Searcher:
         )
         best = rank(evidence, weights, plan.k, plan.min_score)
         counts = np.bincount(excluded, minlength=EXCLUDED_COUNT)
+        best_rows = np.array([columns.row_of[label] for label in best.labels.tolist()], np.int64)
         return Ranking(
-            **vars(best), matched=matched, considered=len(evidence.labels), excluded=counts
+            **vars(best),
+            matched=matched,
+            considered=len(evidence.labels),
+            excluded=counts,
+            past=past_rows(columns, best_rows, plan, words),
         )
 
     def _promising(
@@ -162,7 +171,7 @@ class Searcher:
         if len(rows) > REACH_COUNT_MIN:
             near = within_reach(normalised, weights, plan.k, slack, factor_floor(self.params))
             rows, normalised = rows[near], np.ascontiguousarray(normalised[:, near])
-        factors = self._factors(generation.columns, rows, plan.view.now_us)
+        factors = factors_of(generation.columns, rows, self.decays, plan, words)
         return rows[may_win(normalised, weights, factors, plan.k, slack)]
 
     def _evidence(
@@ -181,7 +190,7 @@ class Searcher:
             columns.times[masks.CREATE_TIME, rows],
             raw,
             normalised,
-            self._factors(columns, rows, plan.view.now_us),
+            factors_of(columns, rows, self.decays, plan, words),
         )
 
     def _parts(self, generation: Generation, plan: QueryPlan) -> Parts:
@@ -200,10 +209,17 @@ class Searcher:
         return found
 
     def read(
-        self, generation: Generation, texts: Sequence[str], text_weights: Sequence[float]
+        self,
+        generation: Generation,
+        texts: Sequence[str],
+        text_weights: Sequence[float],
+        time: TimeAsked,
     ) -> Words:
         """Return raw and normalised scores of all rows, per channel that reads the texts."""
         out: Words = {}
+        in_time = time_scores(generation.columns, time)
+        if in_time is not None:
+            out[Channel.TIME] = in_time
         for text, weight in zip(texts, text_weights, strict=False):
             tokens = self.analyzer.analyze(text)
             bm25, evidence = generation.postings.score(tokens.words)
@@ -241,24 +257,6 @@ class Searcher:
         if not numbers:
             return None
         return np.isin(columns.strings[KEY, : columns.count], numbers).astype(np.float32)
-
-    def _factors(self, columns: Columns, rows: Rows, now_us: int) -> Floats:
-        """Gather age, importance and confidence factors of rows."""
-        factors = np.empty((decay.FACTOR_COUNT, len(rows)), dtype=np.float32)
-        importance = columns.small[masks.IMPORTANCE, rows]
-        decay.decay_into(
-            columns.small[masks.KIND, rows],
-            importance,
-            columns.times[masks.ANCHOR_TIME, rows],
-            now_us,
-            self.decays,
-            factors[decay.DECAY_ROW],
-        )
-        factors[decay.IMPORTANCE_ROW] = decay.importance_factor(importance)
-        factors[decay.CONFIDENCE_ROW] = decay.confidence_factor(
-            columns.confidence[rows], columns.small[masks.STATED_BY, rows]
-        )
-        return factors
 
     def _graph_rows(
         self,

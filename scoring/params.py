@@ -37,6 +37,10 @@ VECTOR_SPREADS_BELOW = 3.0
 VECTOR_SPREADS_TOTAL = 10.0
 # Where the background lies on that scale.
 BACKGROUND_VECTOR = VECTOR_SPREADS_BELOW / VECTOR_SPREADS_TOTAL
+# What says nothing for or against a memory on the scale of the time channel.
+BACKGROUND_TIME = 0.5
+# What has passed its time is faded beyond every floor, and known by that.
+PAST_DECAY = 0.25
 # Keyword evidence (see recalld.index.postings) at which the scale ends.
 KEYWORD_EVIDENCE_MAX = 2.0
 # Scores below these say nothing: without and with relevance, whose background lies lower.
@@ -59,7 +63,7 @@ class Channel(IntEnum):
 
 CHANNEL_COUNT = len(Channel)
 # The channels that have a source of evidence.
-SERVED_CHANNELS = frozenset(Channel) - {Channel.TIME, Channel.ROLE, Channel.RELATION}
+SERVED_CHANNELS = frozenset(Channel) - {Channel.ROLE, Channel.RELATION}
 # The channels that compare vectors, in the order in which a model gives these out.
 VECTOR_CHANNELS = (Channel.VECTOR, Channel.RELEVANCE)
 
@@ -150,12 +154,12 @@ class RankParams:
 
     mean: float
     spread: float
-    weights: tuple[float, ...] = (15.0, 10.0, 6.0, 4.0, 0.0, 0.0, 0.0, 0.0)
+    weights: tuple[float, ...] = (15.0, 10.0, 6.0, 4.0, 0.0, 3.0, 0.0, 0.0)
     background: float = -4.0
     decay: tuple[Decay, ...] = field(default_factory=_unset_as_fact)
     relevance: Scale | None = None
     beside_relevance: tuple[tuple[float, ...], float] = (
-        (8.0, 10.0, 6.0, 4.0, 8.0, 0.0, 0.0, 0.0),
+        (8.0, 10.0, 6.0, 4.0, 8.0, 3.0, 0.0, 0.0),
         -6.0,
     )
 

@@ -176,13 +176,14 @@ class App:
                 PartitionIndex, embedder.dim, params, Analyzer(), self.config.ranking.exact_rows_max
             )
         )
-        loaded = await asyncio.to_thread(reload.reload, store, partitions, embedder, self.log)
+        zone = self.config.ranking.zone
+        loaded = await asyncio.to_thread(reload.reload, store, partitions, embedder, self.log, zone)
         measures.memories.set(loaded.memory_count)
         graphs = Graphs(self.log)
         stack.push_async_callback(graphs.close)
         for partition in partitions:
             graphs.consider(partition)
-        writer = Writer(store, pool, graphs, measures, embedder.fingerprint)
+        writer = Writer(store, pool, graphs, measures, embedder.fingerprint, zone)
         stack.push_async_callback(writer.drain)
         parts = services.Parts(
             config=self.config,

@@ -6,8 +6,12 @@ What is asked, of whom, at which time, under which limits.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import tzinfo
 
+from recalld.index import time_words
+from recalld.index.calendar_windows import Standpoint
 from recalld.index.filter import View
+from recalld.index.time_channel import TimeAsked
 from recalld.scoring.params import Channel, Fusion
 from recalld.server import codec, limits, times, validate
 from recalld.server.call import Call
@@ -26,6 +30,7 @@ CHANNELS: dict[int, Channel] = {
     pb.Channel.CHANNEL_IDENTIFIER: Channel.IDENTIFIER,
     pb.Channel.CHANNEL_KEY: Channel.KEY,
     pb.Channel.CHANNEL_RELEVANCE: Channel.RELEVANCE,
+    pb.Channel.CHANNEL_TIME: Channel.TIME,
 }
 """Channel on the wire -> channel of the ranking; the others have no source of evidence yet."""
 
@@ -45,6 +50,7 @@ class Ask:
         view: visibility, times and statuses.
         min_score: lowest score; None = the server's cut.
         degraded: what was changed about the request.
+        time: what the request says of time.
     """
 
     scope: Scope
@@ -59,6 +65,7 @@ class Ask:
     weights: dict[Channel, float]
     explain: bool
     degraded: tuple[str, ...]
+    time: TimeAsked
 
 
 def decode(
@@ -114,6 +121,7 @@ def decode(
         weights=_weights(request, at, default.channels),
         explain=request.explain,
         degraded=degraded,
+        time=_time(text, view, default.zone),
     )
 
 
@@ -125,11 +133,13 @@ class Defaults:
         min_score: the server's cut.
         fusion: how channels become one.
         channels: those that this server's model has.
+        zone: in which the days of a request's words begin.
     """
 
     min_score: float
     fusion: Fusion
     channels: frozenset[Channel]
+    zone: tzinfo
 
 
 def _turns(request: pb.RecallRequest, at: str) -> tuple[str, ...]:
@@ -177,6 +187,13 @@ def _view(
         known_at_us=asked["known_at"],
     )
     return view, tuple(degraded)
+
+
+def _time(text: str, view: View, zone: tzinfo) -> TimeAsked:
+    """What the words of a request say of time, seen from the moment that it asks about."""
+    at_us = view.as_of_us or view.now_us
+    named = time_words.windows(text, Standpoint(at_us, zone)) if text else ()
+    return TimeAsked(named, time_words.asks_for_newest(text), at_us)
 
 
 def _weights(

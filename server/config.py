@@ -13,8 +13,10 @@ import json
 import os
 import tomllib
 from collections.abc import Mapping
+from datetime import UTC, tzinfo
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
@@ -30,6 +32,15 @@ SHORT_NAMES = {
     "RECALLD_EMBEDDER_KIND": ("embedder", "kind"),
     "RECALLD_LOG_LEVEL": ("log", "level"),
 }
+
+
+def zone_of(name: str) -> tzinfo:
+    """A time zone by its name; UTC needs no data of the machine.
+
+    Raises:
+        KeyError, ValueError, OSError: this machine knows none of this name.
+    """
+    return UTC if name == "UTC" else ZoneInfo(name)
 
 
 class Section(BaseModel):
@@ -109,9 +120,27 @@ class RankingSection(Section):
     exact_rows_max: Annotated[int, Field(ge=0, le=10_000_000)] = Field(
         50_000, description="partitions up to this size are scanned exactly"
     )
+    time_zone: str = Field(
+        "UTC", description="zone of the words of time, such as Europe/Berlin: when a day begins"
+    )
     min_score: Annotated[float | None, Field(ge=0, le=1)] = Field(
         None, description="default cut; unset: the model's own"
     )
+
+    @field_validator("time_zone")
+    @classmethod
+    def _zone(cls, value: str) -> str:
+        """A zone that this machine knows."""
+        try:
+            zone_of(value)
+        except (KeyError, ValueError, OSError):
+            raise ValueError(f"{value!r} is no time zone of this machine") from None
+        return value
+
+    @property
+    def zone(self) -> tzinfo:
+        """The zone itself."""
+        return zone_of(self.time_zone)
 
 
 class LogSection(Section):

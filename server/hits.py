@@ -30,6 +30,9 @@ RELEVANCE_AGREES = 0.5
 RELEVANCE_ALONE = 0.7
 """Relevance and similarity come from one encoder, so only strong ones count as two."""
 KEYWORD_AGREES = 0.15
+TIME_AGREES = 1.0
+"""A memory lies in the time asked about, or outside it."""
+PAST_REASON = "past its time"
 
 DROP_REASONS: dict[int, int] = {
     Excluded.VISIBILITY: Drop.DROP_REASON_VISIBILITY,
@@ -45,7 +48,10 @@ DROP_REASONS: dict[int, int] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RankedHit:
-    """One hit before it is encoded; `ranking` and `place` lead to its parts."""
+    """One hit before it is encoded; `ranking` and `place` lead to its parts.
+
+    `past` says that it is past its time: true once, not to be presented as current.
+    """
 
     record: MemoryRecord
     score: float
@@ -53,6 +59,7 @@ class RankedHit:
     reasons: tuple[str, ...]
     ranking: Ranking
     place: int
+    past: bool
 
 
 def make_hits(ranking: Ranking, record_of: Callable[[int], MemoryRecord | None]) -> list[RankedHit]:
@@ -74,9 +81,12 @@ def make_hits(ranking: Ranking, record_of: Callable[[int], MemoryRecord | None])
         if record is None:
             continue
         agreed, reasons = _witnesses(evidence[place]) if asked else (True, ("matches the filter",))
-        high = agreed and score >= HIGH_SCORE_MIN
+        past = bool(ranking.past[place])
+        if past:
+            reasons = (*reasons, PAST_REASON)
+        high = agreed and score >= HIGH_SCORE_MIN and not past
         band = Band.CONFIDENCE_BAND_HIGH if high else Band.CONFIDENCE_BAND_LOW
-        made.append(RankedHit(record, score, band, reasons, ranking, place))
+        made.append(RankedHit(record, score, band, reasons, ranking, place, past))
     return made
 
 
@@ -96,6 +106,8 @@ def _witnesses(normalised: list[float]) -> tuple[bool, tuple[str, ...]]:
         reasons.append("shared words")
     if vector:
         reasons.append("similar meaning")
+    if normalised[Channel.TIME] >= TIME_AGREES:
+        reasons.append("in the time asked about")
     if relevance:
         reasons.append("matters to such requests")
     strong = vector and normalised[Channel.RELEVANCE] >= RELEVANCE_ALONE

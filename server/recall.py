@@ -103,7 +103,7 @@ class Recall:
         own = CUT_BESIDE_RELEVANCE if has_relevance else CUT_ALONE
         cut = own if self.ranking.min_score is None else self.ranking.min_score
         channels = SERVED_CHANNELS if has_relevance else SERVED_CHANNELS - {Channel.RELEVANCE}
-        object.__setattr__(self, "defaults", Defaults(cut, fusion, channels))
+        object.__setattr__(self, "defaults", Defaults(cut, fusion, channels, self.ranking.zone))
 
     async def __call__(self, request: pb.RecallRequest, call: Call) -> pb.RecallResponse:
         """Recall."""
@@ -200,6 +200,7 @@ class Recall:
             min_score=self._cut(asked, query) if min_score is None else min_score,
             weights=asked.weights,
             exclude_labels=query.excluded,
+            time=asked.time,
         )
 
     def _cut(self, asked: Ask, query: Query) -> float:

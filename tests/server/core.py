@@ -10,6 +10,7 @@ import math
 import time
 from collections.abc import AsyncIterator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
+from datetime import UTC
 from functools import partial
 from typing import Any
 
@@ -107,11 +108,11 @@ class Core:
         self.partitions = Partitions(
             partial(PartitionIndex, self.embedder.dim, params, Analyzer(), exact_max)
         )
-        reload.reload(store, self.partitions, self.embedder, self.log)
+        reload.reload(store, self.partitions, self.embedder, self.log, UTC)
         self.graphs = Graphs(self.log)
         self.metrics = metrics.create()
         fingerprint = self.embedder.fingerprint
-        self.writer = Writer(store, pool, self.graphs, self.metrics, fingerprint)
+        self.writer = Writer(store, pool, self.graphs, self.metrics, fingerprint, UTC)
         table = services.Table()
         table.fill(
             services.Parts(
