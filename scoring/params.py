@@ -40,7 +40,7 @@ BACKGROUND_VECTOR = VECTOR_SPREADS_BELOW / VECTOR_SPREADS_TOTAL
 # What says nothing for or against a memory on the scale of the time channel.
 BACKGROUND_TIME = 0.5
 # What has passed its time is faded beyond every floor, and known by that.
-PAST_DECAY = 0.25
+PAST_DECAY = 0.1
 # Keyword evidence (see recalld.index.postings) at which the scale ends.
 KEYWORD_EVIDENCE_MAX = 2.0
 # Scores below these say nothing: without and with relevance, whose background lies lower.

@@ -24,6 +24,7 @@ class Metrics:
         stage: seconds by stage of the read and write path (embed, search, commit).
         memories: memories held in memory now.
         outcomes: memories written, by outcome.
+        reports: recalls reported as helpful or not.
     """
 
     registry: CollectorRegistry
@@ -33,6 +34,7 @@ class Metrics:
     stage: Histogram
     memories: Gauge
     outcomes: Counter
+    reports: Counter
     _children: dict[tuple[Any, ...], Any] = field(default_factory=dict)
 
     def serve(self, address: str) -> None:
@@ -79,4 +81,7 @@ def create() -> Metrics:
         ),
         memories=Gauge("recalld_memories", "Memories held in memory", registry=registry),
         outcomes=Counter("recalld_remembered", "Memories written", ("outcome",), registry=registry),
+        reports=Counter(
+            "recalld_recalls_reported", "Recalls reported on", ("helpful",), registry=registry
+        ),
     )

@@ -29,7 +29,7 @@ from recalld.scoring.params import (
     Channel,
     Fusion,
 )
-from recalld.server import ask, filters, hits
+from recalld.server import ask, contradictions, filters, hits
 from recalld.server.ask import Ask, Defaults
 from recalld.server.call import Call
 from recalld.server.config import RankingSection
@@ -283,6 +283,7 @@ def _filter(request: pb.RecallRequest, asked: Ask, label_of: filters.LabelOf, fi
     if not asked.kinds:
         return compiled
     kinds = NumberIn("kind", asked.kinds)
+    contradictions.refuse_with(kinds, compiled, path.removesuffix("filter") + "kinds")
     return Filter((*compiled.must, kinds), compiled.should, compiled.must_not)
 
 

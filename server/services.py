@@ -28,6 +28,7 @@ from recalld.server.reading import Reading
 from recalld.server.recall import Recall
 from recalld.server.remember import Remember
 from recalld.server.update import UpdateMemory
+from recalld.server.usage import ReportUsage
 from recalld.server.writer import Writer
 from recalld.storage.store import Store
 from recalld.v1 import (
@@ -52,7 +53,7 @@ SERVICES: tuple[tuple[ServiceDescriptor, tuple[str, ...]], ...] = (
     ),
     (
         recall_service_pb2.DESCRIPTOR.services_by_name["RecallService"],
-        ("Recall", "BatchRecall", "BuildContext"),
+        ("Recall", "BatchRecall", "BuildContext", "ReportUsage"),
     ),
     (session_service_pb2.DESCRIPTOR.services_by_name["SessionService"], ()),
     (admin_service_pb2.DESCRIPTOR.services_by_name["AdminService"], ("GetServerInfo", "GetStats")),
@@ -125,6 +126,7 @@ class Table:
                 "Recall": recall,
                 "BatchRecall": BatchRecall(recall),
                 "BuildContext": BuildContext(recall, parts.embedder.count_tokens),
+                "ReportUsage": ReportUsage(parts.partitions, parts.writer, parts.metrics),
                 "GetServerInfo": facts.info,
                 "GetStats": facts.stats,
             }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from datetime import UTC
 
 from recalld.server.indexing import embedded_text, index_row, key_words
 from recalld.storage.record import MemoryRecord, Scope, Source, Status
