@@ -159,7 +159,7 @@ class Standpoint:
         They end with today; in a plan, which knows nothing of what follows, with the moment.
         """
         today = self.today
-        end = self.now_us + 1 if self.looks_ahead else self.day(1).start_us
+        end = self.now_us if self.looks_ahead else self.day(1).start_us
         if unit == "hour":
             return Window(self.now_us - count * _HOUR_US, self.now_us + 1)
         if unit in ("day", "week"):

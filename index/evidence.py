@@ -12,7 +12,14 @@ from recalld.index.exact import VectorBlock
 from recalld.index.plan import QueryPlan
 from recalld.scoring import decay, masks
 from recalld.scoring.fuse import normalise_vector
-from recalld.scoring.params import BACKGROUND_VECTOR, CHANNEL_COUNT, PAST_DECAY, Channel, Scale
+from recalld.scoring.params import (
+    BACKGROUND_VECTOR,
+    CHANNEL_COUNT,
+    PAST_DECAY,
+    STATE,
+    Channel,
+    Scale,
+)
 from recalld.scoring.rank import Evidence
 
 Floats = NDArray[np.float32]
@@ -80,7 +87,9 @@ def factors_of(
         decays,
         factors[decay.DECAY_ROW],
     )
-    factors[decay.DECAY_ROW, past_rows(columns, rows, plan, words)] = PAST_DECAY
+    # An event that has been is still what happened; only what is no longer so is faded.
+    is_over = past_rows(columns, rows, plan, words) & (columns.small[masks.KIND, rows] == STATE)
+    factors[decay.DECAY_ROW, is_over] = PAST_DECAY
     factors[decay.IMPORTANCE_ROW] = decay.importance_factor(importance)
     factors[decay.CONFIDENCE_ROW] = decay.confidence_factor(
         columns.confidence[rows], columns.small[masks.STATED_BY, rows]

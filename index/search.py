@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -32,6 +32,7 @@ from recalld.index.evidence import (
 )
 from recalld.index.exact import SCAN_COUNT_MIN, SCAN_SLACK, VectorBlock
 from recalld.index.filter import exclude
+from recalld.index.newer import PLACE_COUNT, newer_first
 from recalld.index.plan import QueryPlan, Ranking
 from recalld.index.postings import Postings
 from recalld.index.time_channel import TimeAsked, time_scores
@@ -50,6 +51,7 @@ from recalld.scoring.rank import (
     Evidence,
     Weights,
     factor_floor,
+    first_of,
     make_weights,
     may_win,
     rank,
@@ -114,7 +116,11 @@ class Searcher:
         self, generation: Generation, plan: QueryPlan, words: Words | None = None
     ) -> Ranking:
         """Answer a checked plan; `words` may be what `read` said of its texts."""
-        columns = generation.columns
+        columns, k = generation.columns, plan.k
+        # What was said at another time is wanted when the request names one.
+        updates = bool(plan.texts) and plan.fusion == Fusion.WEIGHTED and not plan.time.windows
+        if updates:
+            plan = replace(plan, k=max(k, PLACE_COUNT))
         excluded = exclude(columns, plan.view, plan.filter)
         named = [row for row in map(columns.row, plan.exclude_labels) if row >= 0]
         excluded[[row for row in named if excluded[row] == 0]] = Excluded.NAMED
@@ -140,6 +146,9 @@ class Searcher:
             else unweighed(columns, rows)
         )
         best = rank(evidence, weights, plan.k, plan.min_score)
+        if updates:
+            block = generation.blocks[0]
+            best = first_of(newer_first(best, columns, block, self.params.scales()[0]), k)
         counts = np.bincount(excluded, minlength=EXCLUDED_COUNT)
         best_rows = np.array([columns.row_of[label] for label in best.labels.tolist()], np.int64)
         return Ranking(

@@ -31,6 +31,8 @@ _DAY_US = int(DAY_S) * US_PER_S
 # People misplace a day by half a day, and what has an open end by weeks.
 SOFTNESS_MIN_US = _DAY_US // 2
 SOFTNESS_OPEN_US = 7 * _DAY_US
+# A microsecond outside is outside, whatever float32 rounds it to.
+OUTSIDE_MAX = 0.99
 _LASTING = (FACT, PREFERENCE, PROCEDURE, DOCUMENT)
 # The newest of all and the oldest lie this far from neutral where the latest is asked for.
 NEWEST_REACH = 0.25
@@ -79,6 +81,7 @@ def _in_windows(columns: Columns, asked: TimeAsked) -> tuple[Floats, Floats]:
         if not window.is_closed:
             softness = SOFTNESS_OPEN_US
         near = np.exp2(-away / softness).astype(np.float32)
+        near = np.where(away > 0, np.minimum(near, np.float32(OUTSIDE_MAX)), near)
         if window.end_us > asked.now_us:
             near = np.maximum(near, np.float32(BACKGROUND_TIME))
         score = np.maximum(score, near)

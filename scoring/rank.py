@@ -164,6 +164,21 @@ def rank(evidence: Evidence, weights: Weights, k: int, min_score: float) -> Rank
     )
 
 
+def first_of(ranked: Ranked, k: int) -> Ranked:
+    """Keep the best k."""
+    if len(ranked.labels) <= k:
+        return ranked
+    return Ranked(
+        ranked.labels[:k],
+        ranked.scores[:k],
+        ranked.base[:k],
+        np.ascontiguousarray(ranked.raw[:, :k]),
+        np.ascontiguousarray(ranked.normalised[:, :k]),
+        np.ascontiguousarray(ranked.factors[:, :k]),
+        ranked.weights,
+    )
+
+
 def within_reach(
     normalised: NDArray[np.float32], weights: Weights, k: int, slack: float, floor: float
 ) -> NDArray[np.int64]:
