@@ -31,19 +31,21 @@ SHARE_MIN = 0.5
 _BELOW = 1.0 - 1e-6
 
 
-def newer_first(ranked: Ranked, columns: Columns, block: VectorBlock, scale: Scale) -> Ranked:
+def newer_first(
+    ranked: Ranked, rows: Rows, columns: Columns, block: VectorBlock, scale: Scale
+) -> Ranked:
     """Let the best hit give way to a later statement of the like.
 
     Args:
         ranked: best first.
-        columns: of the rows ranked.
+        rows: of the first PLACE_COUNT hits at most.
+        columns: that hold them.
         block: their similarity vectors.
         scale: of these vectors.
 
     Returns:
         The same hits; at most one of them has a lower decay, and its place by it.
     """
-    rows = np.array([columns.row_of[label] for label in ranked.labels[:PLACE_COUNT].tolist()], int)
     heirs = _heirs(rows, columns, block, scale) if len(rows) > 1 else []
     heir = next((j for j in heirs if ranked.scores[j] >= SHARE_MIN * ranked.scores[0]), 0)
     if not heir:

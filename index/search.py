@@ -27,6 +27,7 @@ from recalld.index.evidence import (
     factors_of,
     gathered,
     past_rows,
+    rows_of,
     unweighed,
     vector_scores,
 )
@@ -148,9 +149,11 @@ class Searcher:
         best = rank(evidence, weights, plan.k, plan.min_score)
         if updates:
             block = generation.blocks[0]
-            best = first_of(newer_first(best, columns, block, self.params.scales()[0]), k)
+            near = rows_of(columns, rows, best.labels[:PLACE_COUNT])
+            scale = self.params.scales()[0]
+            best = first_of(newer_first(best, near, columns, block, scale), k)
         counts = np.bincount(excluded, minlength=EXCLUDED_COUNT)
-        best_rows = np.array([columns.row_of[label] for label in best.labels.tolist()], np.int64)
+        best_rows = rows_of(columns, rows, best.labels)
         return Ranking(
             **vars(best),
             matched=matched,
