@@ -54,7 +54,8 @@ class IndexRow:
         kind..visibility: enum numbers, see recalld.scoring.params.
         confidence: in [0, 1].
         *_us: microseconds since 1970, 0 = not set. `anchor_time_us` is the newest of event,
-            confirmation and use; `superseded_time_us` is when the successor became current.
+            confirmation and use; `superseded_time_us` is when the successor became current;
+            `named_*_us` and `past_time_us` are those of recalld.index.memory_times.
         metadata: JSON object.
     """
 
@@ -75,6 +76,9 @@ class IndexRow:
     valid_to_us: int = 0
     expire_time_us: int = 0
     superseded_time_us: int = 0
+    named_from_us: int = 0
+    named_to_us: int = 0
+    past_time_us: int = 0
     agent_id: str = ""
     session_id: str = ""
     namespace: str = ""
@@ -98,6 +102,9 @@ class IndexRow:
             self.valid_to_us,
             self.expire_time_us,
             self.superseded_time_us,
+            self.named_from_us,
+            self.named_to_us,
+            self.past_time_us,
         )
 
     def strings(self) -> tuple[str, ...]:

@@ -12,7 +12,14 @@ from recalld.index.exact import VectorBlock
 from recalld.index.plan import QueryPlan
 from recalld.scoring import decay, masks
 from recalld.scoring.fuse import normalise_vector
-from recalld.scoring.params import BACKGROUND_VECTOR, CHANNEL_COUNT, Channel, Scale
+from recalld.scoring.params import (
+    BACKGROUND_VECTOR,
+    CHANNEL_COUNT,
+    PAST_DECAY,
+    STATE,
+    Channel,
+    Scale,
+)
 from recalld.scoring.rank import Evidence
 from recalld.scoring.scan import nearest_into
 
@@ -72,3 +79,41 @@ def gathered(words: Words, rows: Rows) -> Floats:
     for channel, (_, values) in words.items():
         normalised[channel] = values[rows]
     return normalised
+
+
+def factors_of(
+    columns: Columns, rows: Rows, table: NDArray[np.float64], plan: QueryPlan, words: Words
+) -> Floats:
+    """Gather age, importance and confidence factors of rows, float32[FACTOR_COUNT, m]."""
+    factors = decay.gather_factors(
+        rows,
+        columns.small,
+        columns.times[masks.ANCHOR_TIME],
+        columns.confidence,
+        plan.view.now_us,
+        table,
+    )
+    # An event that has been is still what happened; only what is no longer so is faded.
+    is_over = past_rows(columns, rows, plan, words) & (columns.small[masks.KIND, rows] == STATE)
+    factors[decay.DECAY_ROW, is_over] = PAST_DECAY
+    return factors
+
+
+def past_rows(columns: Columns, rows: Rows, plan: QueryPlan, words: Words) -> NDArray[np.bool_]:
+    """Mark rows past their time at the moment asked about, unless the request asks of their time.
+
+    Returns:
+        bool[len(rows)].
+    """
+    due = columns.times[masks.PAST_TIME, rows]
+    past = (due != 0) & (due <= (plan.view.as_of_us or plan.view.now_us))
+    if plan.time.windows and Channel.TIME in words:
+        past &= words[Channel.TIME][0][rows] > 0
+    return np.asarray(past, dtype=np.bool_)
+
+
+def rows_of(columns: Columns, rows: Rows, labels: NDArray[np.int64]) -> Rows:
+    """Find the rows of labels among `rows`; a writer may be taking them off the newest view."""
+    held = rows[np.isin(columns.labels[rows], labels)]
+    places = dict(zip(columns.labels[held].tolist(), held.tolist(), strict=True))
+    return np.array([places[label] for label in labels.tolist()], dtype=np.int64)

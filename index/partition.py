@@ -28,6 +28,7 @@ from recalld.index.plan import QueryPlan, Ranking
 from recalld.index.postings import Postings
 from recalld.index.search import Searcher
 from recalld.index.shard import HnswShard
+from recalld.index.time_channel import TimeAsked
 from recalld.scoring.decay import factor_table
 from recalld.scoring.params import RankParams
 
@@ -77,10 +78,10 @@ class PartitionIndex:
         """Tell whether a label is live."""
         return self.generation.columns.row(label) >= 0
 
-    def read(self, texts: Sequence[str], text_weights: Sequence[float]) -> Reading:
+    def read(self, texts: Sequence[str], text_weights: Sequence[float], time: TimeAsked) -> Reading:
         """Do the part of a search that needs no vector, while the vector is being made."""
         generation = self.generation
-        return Reading(generation, self._searcher.read(generation, texts, text_weights))
+        return Reading(generation, self._searcher.read(generation, texts, text_weights, time))
 
     def search(self, plan: QueryPlan, reading: Reading | None = None) -> Ranking:
         """Find what matters.

@@ -14,6 +14,7 @@ from recalld.index.conditions import Filter
 from recalld.index.errors import BadPlan
 from recalld.index.filter import View
 from recalld.index.roles import RoleAsk
+from recalld.index.time_channel import TimeAsked
 from recalld.scoring.masks import EXCLUDED_COUNT
 from recalld.scoring.params import WEIGHT_MAX, Channel, Fusion
 from recalld.scoring.rank import Ranked
@@ -41,6 +42,7 @@ class QueryPlan:
         exclude_labels: memories that must not answer.
         with_relevance: whether the request is of a kind that relevance is made for.
         roles: what the request wants of memories; None = no role channel.
+        time: what the main text says of time.
     """
 
     view: View
@@ -56,6 +58,7 @@ class QueryPlan:
     exclude_labels: frozenset[int] = frozenset()
     with_relevance: bool = True
     roles: RoleAsk | None = None
+    time: TimeAsked = field(default_factory=TimeAsked)
 
     def check(self, dim: int, parts: int = 1) -> None:
         """Check every limit named above.
@@ -86,11 +89,13 @@ class Ranking(Ranked):
         matched: memories that passed view and filter.
         considered: of these, those whose exact score was computed.
         excluded: int64[EXCLUDED_COUNT], rows left out by reason (recalld.scoring.masks.Excluded).
+        past: bool[h], hits that are past their time.
     """
 
     matched: int = 0
     considered: int = 0
     excluded: NDArray[np.int64] = field(default_factory=lambda: np.zeros(EXCLUDED_COUNT, np.int64))
+    past: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
 
     def __len__(self) -> int:
         """Return how many hits there are."""

@@ -7,34 +7,35 @@ never writes, never waits and never reads a database.
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recalld.index.analyzer import Analyzer, Tokens
-from recalld.index.columns import KEY, Columns
+from recalld.index.analyzer import Analyzer
 from recalld.index.evidence import (
-    Floats,
     Parts,
     Rows,
     VectorPart,
     Words,
     exact_scores,
+    factors_of,
     gathered,
+    past_rows,
     rough_scores,
+    rows_of,
     unweighed,
 )
 from recalld.index.exact import SCAN_COUNT_MIN, SCAN_SLACK
 from recalld.index.filter import exclude
 from recalld.index.generation import Generation
+from recalld.index.newer import PLACE_COUNT, newer_first
 from recalld.index.plan import QueryPlan, Ranking
-from recalld.index.postings import Postings
 from recalld.index.relation import beside
-from recalld.scoring import decay, masks
-from recalld.scoring.fuse import normalise_keyword
+from recalld.index.time_channel import TimeAsked, time_scores
+from recalld.index.words import read_words
+from recalld.scoring import masks
 from recalld.scoring.masks import EXCLUDED_COUNT, Excluded
 from recalld.scoring.params import (
     CHANNEL_COUNT,
@@ -48,6 +49,7 @@ from recalld.scoring.rank import (
     Evidence,
     Weights,
     factor_floor,
+    first_of,
     make_weights,
     may_win,
     rank,
@@ -93,7 +95,11 @@ class Searcher:
         self, generation: Generation, plan: QueryPlan, words: Words | None = None
     ) -> Ranking:
         """Answer a checked plan; `words` may be what `read` said of its texts."""
-        columns = generation.columns
+        columns, k = generation.columns, plan.k
+        # What was said at another time is wanted when the request names one.
+        updates = bool(plan.texts) and plan.fusion == Fusion.WEIGHTED and not plan.time.windows
+        if updates:
+            plan = replace(plan, k=max(k, PLACE_COUNT))
         excluded = exclude(columns, plan.view, plan.filter)
         for row in map(columns.row, plan.exclude_labels):
             if row >= 0 and excluded[row] == 0:
@@ -101,20 +107,15 @@ class Searcher:
         rows = np.flatnonzero(excluded == 0)
         matched = len(rows)
         parts = self._parts(generation, plan, matched)
+        if words is None:
+            words = self.read(generation, plan.texts, plan.text_weights, plan.time)
+        words = self._beyond(generation, plan, words, excluded)
         asked = frozenset(channel for channel, _, _ in parts)
         if plan.texts:
-            asked |= WORD_CHANNELS
+            asked |= WORD_CHANNELS | ({Channel.TIME} & words.keys())
         if plan.roles is not None:
             asked |= {Channel.ROLE}
         weights = self._weights(plan, asked)
-        if words is None:
-            words = self.read(generation, plan.texts, plan.text_weights)
-        found = beside(words, generation.neighbours, excluded) if words else None
-        if found is not None:
-            words = {**words, Channel.RELATION: found}
-        if plan.roles is not None:
-            scores = generation.roles.scores(plan.roles, generation.blocks[0].vectors, columns)
-            words = {**words, Channel.ROLE: (scores, scores)}
         if generation.graph is not None and plan.vectors is not None and matched > self.exact_max:
             rows = self._graph_rows(generation, plan, parts, rows, words)
         if plan.fusion == Fusion.WEIGHTED and asked:
@@ -125,9 +126,19 @@ class Searcher:
             else unweighed(columns, rows)
         )
         best = rank(evidence, weights, plan.k, plan.min_score)
+        if updates:
+            block = generation.blocks[0]
+            near = rows_of(columns, rows, best.labels[:PLACE_COUNT])
+            scale = self.params.scales()[0]
+            best = first_of(newer_first(best, near, columns, block, scale), k)
         counts = np.bincount(excluded, minlength=EXCLUDED_COUNT)
+        best_rows = rows_of(columns, rows, best.labels)
         return Ranking(
-            **vars(best), matched=matched, considered=len(evidence.labels), excluded=counts
+            **vars(best),
+            matched=matched,
+            considered=len(evidence.labels),
+            excluded=counts,
+            past=past_rows(columns, best_rows, plan, words),
         )
 
     def _promising(
@@ -151,7 +162,7 @@ class Searcher:
         if len(rows) > REACH_COUNT_MIN:
             near = within_reach(normalised, weights, plan.k, slack, factor_floor(self.params))
             rows, normalised = rows[near], np.ascontiguousarray(normalised[:, near])
-        factors = self._factors(generation.columns, rows, plan.view.now_us)
+        factors = factors_of(generation.columns, rows, self.table, plan, words)
         return rows[may_win(normalised, weights, factors, plan.k, slack)]
 
     def _evidence(
@@ -170,8 +181,20 @@ class Searcher:
             columns.times[masks.CREATE_TIME, rows],
             raw,
             normalised,
-            self._factors(columns, rows, plan.view.now_us),
+            factors_of(columns, rows, self.table, plan, words),
         )
+
+    def _beyond(
+        self, generation: Generation, plan: QueryPlan, words: Words, excluded: NDArray[np.uint8]
+    ) -> Words:
+        """Add what is said of a row by more than the request's words in it."""
+        if words and (found := beside(words, generation.neighbours, excluded)) is not None:
+            words = {**words, Channel.RELATION: found}
+        if plan.roles is not None:
+            vectors = generation.blocks[0].vectors
+            scores = generation.roles.scores(plan.roles, vectors, generation.columns)
+            words = {**words, Channel.ROLE: (scores, scores)}
+        return words
 
     def _weights(self, plan: QueryPlan, asked: frozenset[Channel]) -> Weights:
         """Lay out the weights; the usual ones are made once."""
@@ -200,58 +223,16 @@ class Searcher:
         return found
 
     def read(
-        self, generation: Generation, texts: Sequence[str], text_weights: Sequence[float]
+        self,
+        generation: Generation,
+        texts: Sequence[str],
+        text_weights: Sequence[float],
+        time: TimeAsked,
     ) -> Words:
         """Return raw and normalised scores of all rows, per channel that reads the texts."""
-        out: Words = {}
-        for text, weight in zip(texts, text_weights, strict=False):
-            tokens = self.analyzer.analyze(text)
-            bm25, evidence = generation.postings.score(tokens.words)
-            found: Words = {Channel.KEYWORD: (bm25, normalise_keyword(evidence))}
-            identifiers = self._identifiers(generation.postings, tokens)
-            if identifiers is not None:
-                found[Channel.IDENTIFIER] = (identifiers, identifiers)
-            keys = self._keys(generation.columns, text, tokens)
-            if keys is not None:
-                found[Channel.KEY] = (keys, keys)
-            for channel, (raw, normalised) in found.items():
-                scaled = normalised if weight == 1.0 else normalised * np.float32(weight)
-                if channel in out:
-                    raw = np.where(scaled > out[channel][1], raw, out[channel][0])
-                    scaled = np.maximum(scaled, out[channel][1])
-                out[channel] = (raw, scaled)
-        return out
-
-    def _identifiers(self, postings: Postings, tokens: Tokens) -> Floats | None:
-        """Share of the query's identifiers that a row holds whole, each by its squared rarity."""
-        if not tokens.identifiers:
-            return None
-        share = np.zeros(postings.count, dtype=np.float32)
-        for word in sorted(tokens.identifiers):
-            rows, rarity = postings.holders(word)
-            share[rows] += np.float32(rarity * rarity / len(tokens.identifiers))
-        return np.minimum(share, np.float32(1.0))
-
-    def _keys(self, columns: Columns, text: str, tokens: Tokens) -> Floats | None:
-        """Mark rows whose key the query is, or names as one of its identifiers."""
-        whole = unicodedata.normalize("NFC", text).strip()
-        names = {whole, whole.lower(), *tokens.identifiers} - {""}
-        numbers = [columns.dictionaries[KEY].number(name) for name in sorted(names)]
-        numbers = [number for number in numbers if number >= 0]
-        if not numbers:
-            return None
-        return np.isin(columns.strings[KEY, : columns.count], numbers).astype(np.float32)
-
-    def _factors(self, columns: Columns, rows: Rows, now_us: int) -> Floats:
-        """Gather age, importance and confidence factors of rows."""
-        return decay.gather_factors(
-            rows,
-            columns.small,
-            columns.times[masks.ANCHOR_TIME],
-            columns.confidence,
-            now_us,
-            self.table,
-        )
+        out = read_words(self.analyzer, generation, texts, text_weights)
+        in_time = time_scores(generation.columns, time)
+        return out if in_time is None else {**out, Channel.TIME: in_time}
 
     def _graph_rows(
         self,

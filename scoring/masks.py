@@ -43,7 +43,7 @@ EXCLUDED_COUNT = len(Excluded)
 # Rows of the uint8 block and of the int64 block of columns.
 SMALL_COUNT = 5
 KIND, STATUS, IMPORTANCE, STATED_BY, VISIBILITY = range(SMALL_COUNT)
-TIME_COUNT = 8
+TIME_COUNT = 11
 (
     EVENT_TIME,
     CREATE_TIME,
@@ -53,6 +53,9 @@ TIME_COUNT = 8
     VALID_TO,
     EXPIRE_TIME,
     SUPERSEDED_TIME,
+    NAMED_FROM,
+    NAMED_TO,
+    PAST_TIME,
 ) = range(TIME_COUNT)
 # Entries of `view`.
 VIEW_COUNT = 5

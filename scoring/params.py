@@ -40,6 +40,10 @@ VECTOR_SPREADS_BELOW = 3.0
 VECTOR_SPREADS_TOTAL = 10.0
 # Where the background lies on that scale.
 BACKGROUND_VECTOR = VECTOR_SPREADS_BELOW / VECTOR_SPREADS_TOTAL
+# What says nothing for or against a memory on the scale of the time channel.
+BACKGROUND_TIME = 0.5
+# What has passed its time is faded beyond every floor, and known by that.
+PAST_DECAY = 0.1
 # Keyword evidence (see recalld.index.postings) at which the scale ends.
 KEYWORD_EVIDENCE_MAX = 2.0
 
@@ -59,7 +63,7 @@ class Channel(IntEnum):
 
 CHANNEL_COUNT = len(Channel)
 # The channels that have a source of evidence.
-SERVED_CHANNELS = frozenset(Channel) - {Channel.TIME}
+SERVED_CHANNELS = frozenset(Channel)
 # The channels that compare vectors, in the order in which a model gives these out.
 VECTOR_CHANNELS = (Channel.VECTOR, Channel.RELEVANCE)
 
@@ -160,11 +164,11 @@ class Mix:
             raise BadScoringInput(f"background {self.background} or cut {self.cut} out of range")
 
 
-SIMILAR = Mix((15.0, 10.0, 6.0, 4.0, 0.0, 0.0, 8.0, 4.0), -4.0, 0.05)
+SIMILAR = Mix((15.0, 10.0, 6.0, 4.0, 0.0, 3.0, 8.0, 4.0), -4.0, 0.05)
 # Words alone, when no vector came in time, reach lower scores.
 WORDS_ALONE = Mix(SIMILAR.weights, SIMILAR.background, 0.02)
 # Lower: more witnesses speak, and a base near 1 could not be told from another.
-BESIDE_RELEVANCE = Mix((8.0, 10.0, 6.0, 4.0, 8.0, 0.0, 8.0, 4.0), -6.0, 0.02)
+BESIDE_RELEVANCE = Mix((8.0, 10.0, 6.0, 4.0, 8.0, 3.0, 8.0, 4.0), -6.0, 0.02)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,10 +20,12 @@ from recalld.scoring.decay import CONFIDENCE_ROW, DECAY_ROW, FACTOR_COUNT, IMPOR
 from recalld.scoring.errors import BadScoringInput
 from recalld.scoring.fuse import fuse_into, logistic, reciprocal_ranks, score_into
 from recalld.scoring.params import (
+    BACKGROUND_TIME,
     BACKGROUND_VECTOR,
     CHANNEL_COUNT,
     CONFIDENCE_FLOOR,
     IMPORTANCE_FACTOR,
+    PAST_DECAY,
     STATED_BY_FACTOR,
     VECTOR_CHANNELS,
     WEIGHT_MAX,
@@ -129,6 +131,7 @@ def make_weights(
         return Weights(fusion, channels / total if total > 0 else channels, 0.0, mix.cut)
     vectors = sum(float(channels[channel]) for channel in VECTOR_CHANNELS)
     bias = mix.background - BACKGROUND_VECTOR * vectors
+    bias -= BACKGROUND_TIME * float(channels[Channel.TIME])
     return Weights(fusion, channels, bias, mix.cut)
 
 
@@ -171,6 +174,22 @@ def rank(evidence: Evidence, weights: Weights, k: int, min_score: float | None) 
     )
 
 
+def first_of(ranked: Ranked, k: int) -> Ranked:
+    """Keep the best k."""
+    if len(ranked.labels) <= k:
+        return ranked
+    return Ranked(
+        ranked.labels[:k],
+        ranked.scores[:k],
+        ranked.base[:k],
+        np.ascontiguousarray(ranked.raw[:, :k]),
+        np.ascontiguousarray(ranked.normalised[:, :k]),
+        np.ascontiguousarray(ranked.evidence[:, :k]),
+        np.ascontiguousarray(ranked.factors[:, :k]),
+        ranked.weights,
+    )
+
+
 def within_reach(
     normalised: NDArray[np.float32], weights: Weights, k: int, slack: float, floor: float
 ) -> NDArray[np.int64]:
@@ -199,7 +218,7 @@ def within_reach(
 
 def factor_floor(params: RankParams) -> float:
     """Return the smallest product of factors that a memory can have."""
-    fade = min(decay.floor for decay in params.decay)
+    fade = min(PAST_DECAY, *(decay.floor for decay in params.decay))
     return fade * min(IMPORTANCE_FACTOR) * CONFIDENCE_FLOOR * min(STATED_BY_FACTOR)
 
 

@@ -28,13 +28,14 @@ from recalld.index.partition import PartitionIndex
 from recalld.scoring.params import RankParams, Scale
 from recalld.server import listening, metrics, reload, services
 from recalld.server.clock import Clock, SystemClock
-from recalld.server.config import Config, EmbedderSection, environment
+from recalld.server.config import Config, environment
 from recalld.server.dispatch import Dispatcher, Gate
 from recalld.server.errors import AddressInUse, ConfigError
 from recalld.server.graphs import Graphs
 from recalld.server.limits import MESSAGE_BYTES_MAX
 from recalld.server.partitions import Partitions
 from recalld.server.roles import Roles
+from recalld.server.sections import EmbedderSection
 from recalld.server.traced import config_hash
 from recalld.server.traces import Traces
 from recalld.server.version import VERSION
@@ -185,24 +186,19 @@ class App:
                 PartitionIndex, embedder.dim, params, Analyzer(), self.config.ranking.exact_rows_max
             )
         )
-        loaded = await asyncio.to_thread(reload.reload, store, partitions, embedder, self.log)
+        zone = self.config.ranking.zone
+        loaded = await asyncio.to_thread(reload.reload, store, partitions, embedder, self.log, zone)
         measures.memories.set(loaded.memory_count)
         graphs = Graphs(self.log)
         stack.push_async_callback(graphs.close)
         for partition in partitions:
             graphs.consider(partition)
-        writer = Writer(store, pool, graphs, measures, embedder.fingerprint)
+        writer = Writer(store, pool, graphs, measures, embedder.fingerprint, zone)
         stack.push_async_callback(writer.drain)
         ranking = config_hash(VERSION, self.config.ranking, params, embedder.fingerprint)
         settings = self.config.traces
         traces = Traces(store.traces, pool, settings, ranking, measures, self.log)
         stack.push_async_callback(traces.close)
-        # Without a model of meaning, examples compare nothing.
-        has_roles = self.config.embedder.kind != "hash"
-        if has_roles:
-            folder = cache_dir(environment()) / "roles"
-            preparing = asyncio.create_task(roles.prepare(embedder, folder, self.log))
-            stack.callback(preparing.cancel)
         parts = services.Parts(
             config=self.config,
             partitions=partitions,
@@ -210,7 +206,7 @@ class App:
             store=store,
             embedder=embedder,
             embedder_name=embedder_name,
-            roles=roles if has_roles else None,
+            roles=self._prepared(roles, embedder, stack),
             metrics=measures,
             traces=traces,
             pool=pool,
@@ -218,6 +214,17 @@ class App:
             started_s=self.clock.monotonic_s(),
         )
         return parts, loaded
+
+    def _prepared(
+        self, roles: Roles, embedder: BatchingEmbedder, stack: contextlib.AsyncExitStack
+    ) -> Roles | None:
+        """Roles that get ready in the background; without a model of meaning there are none."""
+        if self.config.embedder.kind == "hash":
+            return None
+        folder = cache_dir(environment()) / "roles"
+        preparing = asyncio.create_task(roles.prepare(embedder, folder, self.log))
+        stack.callback(preparing.cancel)
+        return roles
 
     async def _listen(
         self,

@@ -6,13 +6,17 @@ What is asked, of whom, at which time, under which limits.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import tzinfo
 
+from recalld.index import time_words
+from recalld.index.calendar_windows import Standpoint
 from recalld.index.filter import View
+from recalld.index.time_channel import TimeAsked
 from recalld.scoring.params import Channel, Fusion
 from recalld.server import codec, limits, times, validate
 from recalld.server.call import Call
-from recalld.server.config import RankingSection
 from recalld.server.errors import InvalidRequest, PermissionDenied
+from recalld.server.sections import RankingSection
 from recalld.storage.record import Scope, Status
 from recalld.v1 import recall_service_pb2 as pb
 from recalld.v1 import types_pb2
@@ -29,6 +33,7 @@ CHANNELS: dict[int, Channel] = {
     pb.Channel.CHANNEL_RELEVANCE: Channel.RELEVANCE,
     pb.Channel.CHANNEL_RELATION: Channel.RELATION,
     pb.Channel.CHANNEL_ROLE: Channel.ROLE,
+    pb.Channel.CHANNEL_TIME: Channel.TIME,
 }
 """Channel on the wire -> channel of the ranking; the others have no source of evidence yet."""
 
@@ -48,6 +53,7 @@ class Ask:
         view: visibility, times and statuses.
         min_score: lowest score; None = below which it says nothing.
         degraded: what was changed about the request.
+        time: what the request says of time.
     """
 
     scope: Scope
@@ -62,6 +68,7 @@ class Ask:
     weights: dict[Channel, float]
     explain: bool
     degraded: tuple[str, ...]
+    time: TimeAsked
 
 
 def decode(
@@ -117,6 +124,7 @@ def decode(
         weights=_weights(request, at, default),
         explain=request.explain,
         degraded=degraded,
+        time=_time(text, view, default.zone),
     )
 
 
@@ -129,12 +137,14 @@ class Defaults:
         fusion: how channels become one.
         channels: those that this server's model has.
         role_weight: multiplier of the role channel.
+        zone: in which the days of a request's words begin.
     """
 
     min_score: float | None
     fusion: Fusion
     channels: frozenset[Channel]
     role_weight: float
+    zone: tzinfo
 
 
 def defaults(ranking: RankingSection, channels: frozenset[Channel]) -> Defaults:
@@ -149,6 +159,7 @@ def defaults(ranking: RankingSection, channels: frozenset[Channel]) -> Defaults:
         fusion=Fusion.RRF if ranking.fusion == "rrf" else Fusion.WEIGHTED,
         channels=channels,
         role_weight=ranking.role_weight,
+        zone=ranking.zone,
     )
 
 
@@ -197,6 +208,13 @@ def _view(
         known_at_us=asked["known_at"],
     )
     return view, tuple(degraded)
+
+
+def _time(text: str, view: View, zone: tzinfo) -> TimeAsked:
+    """What the words of a request say of time, seen from the moment that it asks about."""
+    at_us = view.as_of_us or view.now_us
+    named = time_words.windows(text, Standpoint(at_us, zone)) if text else ()
+    return TimeAsked(named, time_words.asks_for_newest(text), at_us)
 
 
 def _weights(request: pb.RecallRequest, at: str, default: Defaults) -> dict[Channel, float]:

@@ -45,9 +45,14 @@ SECTION_OF_KIND: dict[int, int] = {
 
 
 def section_of(hit: RankedHit, *, by_band: bool) -> int:
-    """Where a hit stands; in a context that holds everything, how sure a hit is says little."""
+    """Where a hit stands; in a context that holds everything, how sure a hit is says little.
+
+    What is past its time is never among what holds now.
+    """
     if hit.record.status == Status.CONFLICTED or hit.record.conflict_group:
         return Section.CONTEXT_SECTION_CONFLICTS
+    if hit.past:
+        return Section.CONTEXT_SECTION_POSSIBLY_RELEVANT
     if by_band and hit.band == Band.CONFIDENCE_BAND_LOW:
         return Section.CONTEXT_SECTION_POSSIBLY_RELEVANT
     return SECTION_OF_KIND[hit.record.kind]
@@ -75,7 +80,7 @@ class Assembly:
         self.spent = self.count(self.writing.frame())
         for hit in hits:
             section = section_of(hit, by_band=by_band)
-            line = self.writing.line(hit.record, section)
+            line = self.writing.line(hit.record, past=hit.past)
             cost = self.count(line + "\n")
             heading = (
                 0 if section in self.lines else self.count(self.writing.heading(section) + "\n")

@@ -72,6 +72,7 @@ SPEAKERS = {
         StatedBy.IMPORT: "导入",
     },
 }
+PAST = {"en": "past its time", "zh": "已过时"}
 NOT_IN_XML = re.compile("[\ufffe\uffff]")
 """The characters of a content that XML 1.0 does not have; it takes no control characters."""
 MARKDOWN_OPEN, MARKDOWN_CLOSE = "<memories>", "</memories>"
@@ -84,9 +85,11 @@ class Writing:
     format: int
     language: str
 
-    def line(self, record: MemoryRecord, section: int) -> str:
-        """One memory as its line."""
+    def line(self, record: MemoryRecord, *, past: bool = False) -> str:
+        """One memory as its line; one past its time says so beside its date."""
         date = day(record.event_time_us)
+        if past:
+            date = f"{date}, {PAST[self.language]}"
         speaker = SPEAKERS[self.language].get(StatedBy(record.stated_by), "")
         if self.format == Format.CONTEXT_FORMAT_JSON:
             item = {"text": record.content, "date": date, "by": speaker}

@@ -14,7 +14,7 @@ from google.protobuf.struct_pb2 import Value
 from recalld.index import conditions as plain
 from recalld.index.conditions import Condition, Filter
 from recalld.index.filter import View
-from recalld.server import times, validate
+from recalld.server import contradictions, times, validate
 from recalld.server.call import Call
 from recalld.server.errors import ContradictoryFilter, InvalidRequest
 from recalld.server.limits import (
@@ -62,11 +62,13 @@ def decode(message: types_pb2.Filter, field: str, label_of: LabelOf) -> Filter:
             _condition(item, f"{field}.{name}[{i}]", label_of) for i, item in enumerate(conditions)
         )
 
-    return Filter(
+    decoded = Filter(
         part("must", message.must),
         part("should", message.should),
         part("must_not", message.must_not),
     )
+    contradictions.refuse(decoded, field)
+    return decoded
 
 
 def view_all(scope: Scope, call: Call, *, manage: bool = False) -> View:

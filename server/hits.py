@@ -35,6 +35,9 @@ RELATION_AGREES = KEYWORD_AGREES / FULL_EVIDENCE
 FILTER_ALONE: tuple[str, ...] = ("matches the filter",)
 ROLE_AGREES = 0.1
 """Role score that is worth naming; it is no witness, for it does not know what the text says."""
+TIME_AGREES = 1.0
+"""A memory lies in the time asked about, or outside it."""
+PAST_REASON = "past its time"
 
 DROP_REASONS: dict[int, int] = {
     Excluded.VISIBILITY: Drop.DROP_REASON_VISIBILITY,
@@ -50,7 +53,10 @@ DROP_REASONS: dict[int, int] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RankedHit:
-    """One hit before it is encoded; `ranking` and `place` lead to its parts."""
+    """One hit before it is encoded; `ranking` and `place` lead to its parts.
+
+    `past` says that it is past its time: true once, not to be presented as current.
+    """
 
     record: MemoryRecord
     score: float
@@ -58,6 +64,7 @@ class RankedHit:
     reasons: tuple[str, ...]
     ranking: Ranking
     place: int
+    past: bool
 
 
 def make_hits(ranking: Ranking, record_of: Callable[[int], MemoryRecord | None]) -> list[RankedHit]:
@@ -81,9 +88,12 @@ def make_hits(ranking: Ranking, record_of: Callable[[int], MemoryRecord | None])
         agreed, reasons = True, FILTER_ALONE
         if asked:
             agreed, reasons = _witnesses(evidence[place], record.key)
-        high = agreed and score >= HIGH_SCORE_MIN
+        past = bool(ranking.past[place])
+        if past:
+            reasons = (*reasons, PAST_REASON)
+        high = agreed and score >= HIGH_SCORE_MIN and not past
         band = Band.CONFIDENCE_BAND_HIGH if high else Band.CONFIDENCE_BAND_LOW
-        made.append(RankedHit(record, score, band, reasons, ranking, place))
+        made.append(RankedHit(record, score, band, reasons, ranking, place, past))
     return made
 
 
@@ -104,6 +114,8 @@ def _witnesses(evidence: list[float], name: str) -> tuple[bool, tuple[str, ...]]
         reasons.append("shared words")
     if vector:
         reasons.append("similar meaning")
+    if evidence[Channel.TIME] >= TIME_AGREES:
+        reasons.append("in the time asked about")
     if relevance:
         reasons.append("matters to such requests")
     if evidence[Channel.RELATION] >= RELATION_AGREES:

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import tzinfo
 
 from recalld.index.columns import IndexRow
+from recalld.index.memory_times import memory_times
 from recalld.storage.record import MemoryRecord, Status
 
 KEY_SEPARATORS = re.compile(r"[._\-/:\s]+")
@@ -25,9 +27,12 @@ def embedded_text(record: MemoryRecord) -> str:
     return f"{words}: {record.content}" if words else record.content
 
 
-def index_row(record: MemoryRecord) -> IndexRow:
-    """The row of a record."""
+def index_row(record: MemoryRecord, zone: tzinfo) -> IndexRow:
+    """The row of a record; `zone` says when the days begin that its words name."""
     where = record.scope
+    said_us = max(record.event_time_us, record.confirm_time_us)
+    anchor_us = max(said_us, record.last_used_time_us)
+    spoken = memory_times(record.kind, record.importance, record.content, said_us, anchor_us, zone)
     return IndexRow(
         label=record.label,
         text=record.content,
@@ -41,11 +46,15 @@ def index_row(record: MemoryRecord) -> IndexRow:
         event_time_us=record.event_time_us,
         create_time_us=record.create_time_us,
         update_time_us=record.update_time_us,
-        anchor_time_us=max(record.event_time_us, record.confirm_time_us, record.last_used_time_us),
+        anchor_time_us=anchor_us,
         valid_from_us=record.valid_from_us,
         valid_to_us=record.valid_to_us,
         expire_time_us=record.expire_time_us,
         superseded_time_us=record.valid_to_us if record.status == Status.SUPERSEDED else 0,
+        named_from_us=spoken.named_from_us,
+        named_to_us=spoken.named_to_us,
+        # An end that the writer gave is the end.
+        past_time_us=0 if record.valid_to_us else spoken.past_us,
         agent_id=where.agent_id,
         session_id=where.session_id,
         namespace=where.namespace,

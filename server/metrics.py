@@ -25,6 +25,7 @@ class Metrics:
         memories: memories held in memory now.
         outcomes: memories written, by outcome.
         traces: traces of recalls, by what became of them (kept, lost).
+        reports: recalls reported as helpful or not.
     """
 
     registry: CollectorRegistry
@@ -35,6 +36,7 @@ class Metrics:
     memories: Gauge
     outcomes: Counter
     traces: Counter
+    reports: Counter
     _children: dict[tuple[Any, ...], Any] = field(default_factory=dict)
 
     def serve(self, address: str) -> None:
@@ -82,4 +84,7 @@ def create() -> Metrics:
         memories=Gauge("recalld_memories", "Memories held in memory", registry=registry),
         outcomes=Counter("recalld_remembered", "Memories written", ("outcome",), registry=registry),
         traces=Counter("recalld_traces", "Traces of recalls", ("outcome",), registry=registry),
+        reports=Counter(
+            "recalld_recalls_reported", "Recalls reported on", ("helpful",), registry=registry
+        ),
     )

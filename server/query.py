@@ -111,7 +111,9 @@ async def _read(
         # The words are looked up while the model is at work on another core.
         weights = text_weights(texts)
         readings = tuple(
-            part.index.read(texts, weights) if len(part.index) <= INLINE_ROW_COUNT_MAX else None
+            part.index.read(texts, weights, asked.time)
+            if len(part.index) <= INLINE_ROW_COUNT_MAX
+            else None
             for part in chosen
         )
         wait_s = call.remaining_s() - EMBED_RESERVE_S

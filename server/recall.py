@@ -21,10 +21,9 @@ from recalld.index.conditions import Filter, NumberIn
 from recalld.index.generation import Reading
 from recalld.index.plan import QueryPlan, Ranking
 from recalld.scoring.params import SERVED_CHANNELS, Channel
-from recalld.server import ask, filters, hits
+from recalld.server import ask, contradictions, filters, hits
 from recalld.server.ask import Ask, Defaults
 from recalld.server.call import Call
-from recalld.server.config import RankingSection
 from recalld.server.encoded import EncodedMemories
 from recalld.server.errors import RevisionNotReached
 from recalld.server.hits import RankedHit, make_hits
@@ -41,6 +40,7 @@ from recalld.server.query import (
     text_weights,
 )
 from recalld.server.roles import Roles
+from recalld.server.sections import RankingSection
 from recalld.server.timings import spend
 from recalld.server.traced import Traced, make_traced, pinned
 from recalld.server.traces import Traces
@@ -211,6 +211,7 @@ class Recall:
             weights=asked.weights,
             exclude_labels=query.excluded,
             roles=query.roles,
+            time=asked.time,
         )
 
     async def _search(self, part: Partition, plan: QueryPlan, reading: Reading | None) -> Ranking:
@@ -288,4 +289,5 @@ def _filter(request: pb.RecallRequest, asked: Ask, label_of: filters.LabelOf, fi
     if not asked.kinds:
         return compiled
     kinds = NumberIn("kind", asked.kinds)
+    contradictions.refuse_with(kinds, compiled, path.removesuffix("filter") + "kinds")
     return Filter((*compiled.must, kinds), compiled.should, compiled.must_not)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from datetime import tzinfo
 from itertools import islice
 from typing import Any
 
@@ -42,8 +43,12 @@ def _chunks(rows: Iterator[StoredMemory], size: int) -> Iterator[list[StoredMemo
         yield chunk
 
 
-def reload(store: Store, partitions: Partitions, embedder: BatchingEmbedder, log: Any) -> Reloaded:
+def reload(
+    store: Store, partitions: Partitions, embedder: BatchingEmbedder, log: Any, zone: tzinfo
+) -> Reloaded:
     """Load everything; native and slow, so it runs off the event loop.
+
+    `zone` is the one in which the days of a memory's words begin.
 
     Raises:
         Corrupt: stored data cannot be read.
@@ -51,7 +56,7 @@ def reload(store: Store, partitions: Partitions, embedder: BatchingEmbedder, log
     # A million new objects that all stay: looking for garbage among them only costs time.
     gc.disable()
     try:
-        loaded = _load(store, partitions, embedder, log)
+        loaded = _load(store, partitions, embedder, log, zone)
     finally:
         gc.enable()
         gc.freeze()
@@ -60,7 +65,9 @@ def reload(store: Store, partitions: Partitions, embedder: BatchingEmbedder, log
     return loaded
 
 
-def _load(store: Store, partitions: Partitions, embedder: BatchingEmbedder, log: Any) -> Reloaded:
+def _load(
+    store: Store, partitions: Partitions, embedder: BatchingEmbedder, log: Any, zone: tzinfo
+) -> Reloaded:
     """Rows with usable vectors first, then those that are embedded anew."""
     total = reembedded = 0
     touched: set[tuple[str, str]] = set()
@@ -74,7 +81,7 @@ def _load(store: Store, partitions: Partitions, embedder: BatchingEmbedder, log:
         stale += [
             row for row in chunk if row.vector is None or row.fingerprint != embedder.fingerprint
         ]
-        touched |= _admit(usable, partitions)
+        touched |= _admit(usable, partitions, zone)
         total += len(chunk)
         log.info("loading", memories=total)
     if stale:
@@ -87,13 +94,15 @@ def _load(store: Store, partitions: Partitions, embedder: BatchingEmbedder, log:
             StoredMemory(row.record, np.ascontiguousarray(vector), embedder.fingerprint)
             for row, vector in zip(chunk, vectors, strict=True)
         ]
-        touched |= _admit(_written_back(store, fresh), partitions)
+        touched |= _admit(_written_back(store, fresh), partitions, zone)
         reembedded += len(chunk)
         log.info("embedding anew", done=reembedded, of=len(stale))
     return Reloaded(total, len(touched), reembedded)
 
 
-def _admit(rows: Iterable[StoredMemory], partitions: Partitions) -> set[tuple[str, str]]:
+def _admit(
+    rows: Iterable[StoredMemory], partitions: Partitions, zone: tzinfo
+) -> set[tuple[str, str]]:
     """Put rows into their partitions; returns which these are."""
     groups: dict[tuple[str, str], list[StoredMemory]] = {}
     for row in rows:
@@ -103,7 +112,7 @@ def _admit(rows: Iterable[StoredMemory], partitions: Partitions) -> set[tuple[st
         partition = partitions.open(tenant, user_id)
         partition.put(row.record for row in group)
         vectors = np.stack([row.vector for row in group if row.vector is not None])
-        partition.index.add([index_row(row.record) for row in group], vectors)
+        partition.index.add([index_row(row.record, zone) for row in group], vectors)
     return set(groups)
 
 

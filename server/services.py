@@ -31,6 +31,7 @@ from recalld.server.remember import Remember
 from recalld.server.roles import Roles
 from recalld.server.traces import Traces
 from recalld.server.update import UpdateMemory
+from recalld.server.usage import ReportUsage
 from recalld.server.writer import Writer
 from recalld.storage.store import Store
 from recalld.v1 import (
@@ -55,7 +56,14 @@ SERVICES: tuple[tuple[ServiceDescriptor, tuple[str, ...]], ...] = (
     ),
     (
         recall_service_pb2.DESCRIPTOR.services_by_name["RecallService"],
-        ("Recall", "BatchRecall", "BuildContext", "GetRecallTrace", "ListRecallTraces"),
+        (
+            "Recall",
+            "BatchRecall",
+            "BuildContext",
+            "GetRecallTrace",
+            "ListRecallTraces",
+            "ReportUsage",
+        ),
     ),
     (session_service_pb2.DESCRIPTOR.services_by_name["SessionService"], ()),
     (admin_service_pb2.DESCRIPTOR.services_by_name["AdminService"], ("GetServerInfo", "GetStats")),
@@ -135,6 +143,7 @@ class Table:
                 "BuildContext": BuildContext(recall, parts.embedder.count_tokens),
                 "GetRecallTrace": explaining.get,
                 "ListRecallTraces": explaining.list_page,
+                "ReportUsage": ReportUsage(parts.partitions, parts.writer, parts.metrics),
                 "GetServerInfo": facts.info,
                 "GetStats": facts.stats,
             }

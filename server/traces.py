@@ -20,10 +20,10 @@ from typing import Any
 
 from recalld.index.examine import examine
 from recalld.server import logs
-from recalld.server.config import TracesSection
 from recalld.server.errors import TraceNotFound
 from recalld.server.hits import RankedHit
 from recalld.server.metrics import Metrics
+from recalld.server.sections import TracesSection
 from recalld.server.trace_table import pack, unpack
 from recalld.server.traced import Trace, Traced
 from recalld.storage.errors import StoreBusy, StoreClosed, StoreFailed

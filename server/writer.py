@@ -13,6 +13,7 @@ import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
+from datetime import tzinfo
 from typing import Any, TypeVar
 
 import numpy as np
@@ -40,6 +41,7 @@ class Writer:
         graphs: Graphs,
         metrics: Metrics,
         fingerprint: str,
+        zone: tzinfo,
     ) -> None:
         """Take over the store's revisions.
 
@@ -49,12 +51,14 @@ class Writer:
             graphs: told of every partition that grew.
             metrics: where commit times go.
             fingerprint: of the embedder whose vectors are written.
+            zone: in which the days of a memory's words begin.
         """
         self._store = store
         self._pool = pool
         self._graphs = graphs
         self._metrics = metrics
         self._fingerprint = fingerprint
+        self._zone = zone
         self._revisions = store.revisions()
         self._published = dict(self._revisions)
         self._pending: dict[tuple[str, str], asyncio.Future[Any]] = {}
@@ -201,7 +205,7 @@ class Writer:
         records change at once; then the index catches up with those that it knew, whose old
         columns mislead nobody, since readers go by the record.
         """
-        rows = {label: index_row(record) for label, record in change.rows.items()}
+        rows = {label: index_row(record, self._zone) for label, record in change.rows.items()}
         known = [label for label in rows if label in partition.records]
         new = [label for label in rows if label not in partition.records]
         replaced = [label for label in known if label in change.vectors]

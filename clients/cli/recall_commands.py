@@ -146,6 +146,33 @@ def context(query: QueryOptions, made: ContextOptions, where: Scoped, out: Outpu
         exits.print_note(f"{len(built.omitted)} did not fit in {built.token_count} tokens")
 
 
+@dataclass(frozen=True)
+class UsedOptions:
+    """What became of a recall."""
+
+    recall_id: Annotated[str, typer.Argument(help="The recall's id (recall --json shows it).")]
+    ids: Annotated[
+        list[str] | None, typer.Argument(help="Memories that were used.", show_default=False)
+    ] = None
+    wrong: Annotated[
+        list[str] | None, typer.Option(help="A memory that turned out wrong; may be repeated.")
+    ] = None
+    helpful: Annotated[
+        bool | None, typer.Option("--helpful/--not-helpful", help="Whether the recall helped.")
+    ] = None
+
+
+def used(report: UsedOptions, where: Scoped, out: Output) -> None:
+    """Report which memories of a recall were used, or wrong: it ranks later recalls."""
+    said: dict[str, Any] = {"used": report.ids or (), "corrected": report.wrong or ()}
+    if report.helpful is not None:
+        said["helpful"] = report.helpful
+    with where.open() as client:
+        revision = client.report_usage(report.recall_id, **said)
+    if out.json:
+        output.write_json({"revision": revision})
+
+
 def add_to(app: typer.Typer) -> None:
     """Registers the commands."""
     command(
@@ -165,3 +192,11 @@ def add_to(app: typer.Typer) -> None:
         recalld context "plan my trip" -u u1 --format xml
         """,
     )(context)
+    command(
+        app,
+        "used",
+        examples="""
+        recalld used RECALL_ID MEMORY_ID -u u1 --helpful
+        recalld used RECALL_ID -u u1 --wrong MEMORY_ID
+        """,
+    )(used)

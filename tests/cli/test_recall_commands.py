@@ -86,3 +86,16 @@ def test_a_wrong_choice_names_the_option(recalld: Recalld) -> None:
     assert ran.err.startswith("error: --kind: 'foo' is none of fact, preference, ")
     ran = recalld("context", "x", "-u", "r7", "--format", "yaml")
     assert (ran.code, ran.err) == (2, "error: --format: 'yaml' is none of markdown, xml, json\n")
+
+
+def test_used_counts(recalld: Recalld) -> None:
+    """`used` raises the count of what was used and lowers the confidence of what was wrong."""
+    recalld("remember", "-", "-u", "r9", stdin="Order DD-7742 was shipped\nOrder DD-7743 is late\n")
+    answer = json.loads(recalld("recall", "order DD-7742 DD-7743", "-u", "r9", "--json").out)
+    first, second = (hit["memory"]["id"] for hit in answer["hits"])
+    ran = recalld("used", answer["recall_id"], first, "--wrong", second, "--helpful", "-u", "r9")
+    assert (ran.code, ran.out) == (0, "")
+    used = json.loads(recalld("get", first, "-u", "r9", "--json").out)
+    wrong = json.loads(recalld("get", second, "-u", "r9", "--json").out)
+    assert (used["access_count"], wrong["access_count"]) == (1, 0)
+    assert (used["confidence"], wrong["confidence"]) == (1.0, 0.5)

@@ -102,7 +102,7 @@ def test_the_background_keeps_its_base_whatever_the_vector_weighs():
     for multiplier in (0.0, 0.5, 1.0, 3.0):
         weights = make_weights(Fusion.WEIGHTED, ALL, {Channel.VECTOR: multiplier})
         vectors = weights.channels[Channel.VECTOR] + weights.channels[Channel.RELEVANCE]
-        logit = weights.bias + 0.3 * float(vectors)
+        logit = weights.bias + 0.3 * float(vectors) + 0.5 * float(weights.channels[Channel.TIME])
         assert math.isclose(logit, BESIDE_RELEVANCE.background, abs_tol=1e-5)
 
 

@@ -10,6 +10,7 @@ import math
 import time
 from collections.abc import AsyncIterator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
+from datetime import UTC
 from functools import partial
 from typing import Any
 
@@ -23,10 +24,11 @@ from recalld.index.partition import PartitionIndex
 from recalld.scoring.params import RankParams
 from recalld.server import metrics, reload, services
 from recalld.server.call import Call
-from recalld.server.config import Config, TracesSection
+from recalld.server.config import Config
 from recalld.server.graphs import Graphs
 from recalld.server.partitions import Partitions
 from recalld.server.roles import Roles
+from recalld.server.sections import TracesSection
 from recalld.server.traces import Traces
 from recalld.server.writer import Writer
 from recalld.storage.errors import StoreFailed
@@ -117,11 +119,11 @@ class Core:
         self.partitions = Partitions(
             partial(PartitionIndex, self.embedder.dim, params, Analyzer(), exact_max)
         )
-        reload.reload(store, self.partitions, self.embedder, self.log)
+        reload.reload(store, self.partitions, self.embedder, self.log, UTC)
         self.graphs = Graphs(self.log)
         self.metrics = metrics.create()
         fingerprint = self.embedder.fingerprint
-        self.writer = Writer(store, pool, self.graphs, self.metrics, fingerprint)
+        self.writer = Writer(store, pool, self.graphs, self.metrics, fingerprint, UTC)
         config = Config() if traces is None else Config(traces=traces)
         self.traces = Traces(store.traces, pool, config.traces, "hash", self.metrics, self.log)
         table = services.Table()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
@@ -120,3 +121,13 @@ def test_printed_file_is_taken_back(
     )
     file = written(tmp_path_factory.mktemp("toml"), to_toml(made))
     assert load(file=file, environment={}) == made
+
+
+def test_a_zone_that_nobody_knows_is_refused() -> None:
+    """The zone of words of time must be one of this machine; it is kept as such."""
+    assert load(flags={"ranking": {"time_zone": "Asia/Shanghai"}}, environment={}).ranking.zone == (
+        ZoneInfo("Asia/Shanghai")
+    )
+    for name in ("Middle/Earth", "", "../etc/passwd"):
+        with pytest.raises(ConfigError, match=r"ranking\.time_zone"):
+            load(flags={"ranking": {"time_zone": name}}, environment={})

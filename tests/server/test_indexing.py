@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from datetime import UTC
 
 from recalld.server.indexing import embedded_text, index_row, key_words
 from recalld.storage.record import MemoryRecord, Scope, Source, Status
@@ -39,7 +40,7 @@ def test_embedded_text() -> None:
 
 def test_every_column_is_the_records() -> None:
     """Columns of one name hold the record's value, and the others what they are named for."""
-    row = index_row(RECORD)
+    row = index_row(RECORD, UTC)
     for field in dataclasses.fields(row):
         if hasattr(RECORD, field.name):
             assert getattr(row, field.name) == getattr(RECORD, field.name), field.name
@@ -51,11 +52,11 @@ def test_every_column_is_the_records() -> None:
 def test_anchor_is_the_newest_sign_of_life() -> None:
     """Age counts from the event, the last confirmation or the last use, whichever is newest."""
     for name in ("event_time_us", "confirm_time_us", "last_used_time_us"):
-        assert index_row(dataclasses.replace(RECORD, **{name: 99})).anchor_time_us == 99
+        assert index_row(dataclasses.replace(RECORD, **{name: 99}), UTC).anchor_time_us == 99
 
 
 def test_superseded_time() -> None:
     """Only superseded records have a time from which they are."""
-    assert index_row(RECORD).superseded_time_us == 0
+    assert index_row(RECORD, UTC).superseded_time_us == 0
     past = dataclasses.replace(RECORD, status=Status.SUPERSEDED)
-    assert index_row(past).superseded_time_us == 12
+    assert index_row(past, UTC).superseded_time_us == 12

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from recalld.server.config import TracesSection
 from recalld.server.errors import TraceNotFound
+from recalld.server.sections import TracesSection
 from recalld.v1 import recall_service_pb2 as pb
 from tests.server.core import DAY_US, NOW_US, Core, memory, opened, scope
 from tests.server.test_explaining import fill, only, page, remade, traced

@@ -12,8 +12,8 @@ import pytest
 
 from recalld.scoring.params import CHANNEL_COUNT
 from recalld.server import trace_table, traces
-from recalld.server.config import RankingSection, TracesSection
 from recalld.server.errors import TraceNotFound
+from recalld.server.sections import RankingSection, TracesSection
 from recalld.server.traced import config_hash
 from recalld.storage.errors import StoreBusy, StoreFailed
 from recalld.storage.memory_store import MemoryStore

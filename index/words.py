@@ -1,0 +1,72 @@
+"""Words: what the words, identifiers and keys of a request say of every row of a partition.
+
+It needs no vector, so it is done while the model is still at work.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+
+import numpy as np
+
+from recalld.index.analyzer import Analyzer, Tokens
+from recalld.index.columns import KEY, Columns
+from recalld.index.evidence import Floats, Words
+from recalld.index.generation import Generation
+from recalld.index.postings import Postings
+from recalld.scoring.fuse import normalise_keyword
+from recalld.scoring.params import Channel
+
+
+def read_words(
+    analyzer: Analyzer, generation: Generation, texts: Sequence[str], weights: Sequence[float]
+) -> Words:
+    """Return raw and normalised scores, float32[n] each, per channel.
+
+    Args:
+        analyzer: the one that made the postings.
+        generation: the rows.
+        texts: of the request first, then of earlier turns.
+        weights: one per text, in (0, 1]; the best weighted text counts for each row.
+    """
+    out: Words = {}
+    for text, weight in zip(texts, weights, strict=False):
+        tokens = analyzer.analyze(text)
+        bm25, evidence = generation.postings.score(tokens.words)
+        found: Words = {Channel.KEYWORD: (bm25, normalise_keyword(evidence))}
+        identifiers = _identifiers(generation.postings, tokens)
+        if identifiers is not None:
+            found[Channel.IDENTIFIER] = (identifiers, identifiers)
+        keys = _keys(generation.columns, text, tokens)
+        if keys is not None:
+            found[Channel.KEY] = (keys, keys)
+        for channel, (raw, normalised) in found.items():
+            scaled = normalised if weight == 1.0 else normalised * np.float32(weight)
+            if channel in out:
+                raw = np.where(scaled > out[channel][1], raw, out[channel][0])
+                scaled = np.maximum(scaled, out[channel][1])
+            out[channel] = (raw, scaled)
+    return out
+
+
+def _identifiers(postings: Postings, tokens: Tokens) -> Floats | None:
+    """Share of the query's identifiers that a row holds whole, each by its squared rarity."""
+    if not tokens.identifiers:
+        return None
+    share = np.zeros(postings.count, dtype=np.float32)
+    for word in sorted(tokens.identifiers):
+        rows, rarity = postings.holders(word)
+        share[rows] += np.float32(rarity * rarity / len(tokens.identifiers))
+    return np.minimum(share, np.float32(1.0))
+
+
+def _keys(columns: Columns, text: str, tokens: Tokens) -> Floats | None:
+    """Mark rows whose key the query is, or names as one of its identifiers."""
+    whole = unicodedata.normalize("NFC", text).strip()
+    names = {whole, whole.lower(), *tokens.identifiers} - {""}
+    numbers = [columns.dictionaries[KEY].number(name) for name in sorted(names)]
+    numbers = [number for number in numbers if number >= 0]
+    if not numbers:
+        return None
+    return np.isin(columns.strings[KEY, : columns.count], numbers).astype(np.float32)
