@@ -63,8 +63,8 @@ class Found:
     Attributes:
         response: complete but for its hits.
         hits: best first.
-        everything: every current memory of the own partition, ranked, when there are few; else
-            empty.
+        everything: memories of the own partition, ranked without a cut, up to the count asked for.
+        holds_everything: there are no others.
         language: of the request.
         now_us: clock of the recall.
     """
@@ -72,6 +72,7 @@ class Found:
     response: pb.RecallResponse
     hits: list[RankedHit]
     everything: list[RankedHit]
+    holds_everything: bool
     language: str
     now_us: int
 
@@ -140,7 +141,7 @@ class Recall:
             call: the call.
             k_default: hits when the request does not say.
             field: path of the request in its message, for errors.
-            whole_max: rank every current memory too when the own partition has at most so many.
+            whole_max: rank so many memories of the own partition without a cut, too.
         """
         started_s = call.clock.monotonic_s()
         asked = ask.decode(request, call, field, k_default, self.defaults)
@@ -167,15 +168,15 @@ class Recall:
             )
         ]
         ranked = self._collect(asked, chosen, rankings, call)[: asked.k]
-        everything = []
-        if whole_max > 0 and chosen and len(chosen) == 1 and len(chosen[0].index) <= whole_max * 2:
-            plan = self._plan(asked, compiled[0], query, k=whole_max + 1, min_score=0.0)
-            everything = self._collect(
-                asked, chosen, [await self._search(chosen[0], plan, None)], call
-            )
+        everything, matched = list[RankedHit](), 0
+        if whole_max > 0 and chosen and chosen[0].user_id == asked.scope.user_id:
+            plan = self._plan(asked, compiled[0], query, k=whole_max, min_score=0.0)
+            own = await self._search(chosen[0], plan, None)
+            everything, matched = self._collect(asked, chosen[:1], [own], call), own.matched
         response = self._response(asked, chosen, rankings, ranked, query, held)
         _spend(response.timings, call, started_s, embedded_s)
-        return Found(response, ranked, everything, detect_language(asked.text), asked.view.now_us)
+        is_all, language = 0 < matched == len(everything), detect_language(asked.text)
+        return Found(response, ranked, everything, is_all, language, asked.view.now_us)
 
     def _plan(
         self,
