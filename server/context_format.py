@@ -133,7 +133,7 @@ class Writing:
             parts = [f"<memories note={quoteattr(title)}>", *body, f"<rule>{escape(rule)}</rule>"]
             parts += ["</memories>"]
         else:
-            parts = [title, MARKDOWN_OPEN, *body, MARKDOWN_CLOSE, rule]
+            parts = [title, "", MARKDOWN_OPEN, "", *body, "", MARKDOWN_CLOSE, "", rule]
         return "\n".join(parts)
 
     def _around(self, section: int) -> tuple[str, ...]:
