@@ -62,13 +62,13 @@ class BuildContext:
             raise InvalidRequest("language", "must be zh, en or empty")
         most = min(budget // ITEM_TOKENS_MIN, CONTEXT_CANDIDATE_COUNT_MAX)
         found = await self.recall.find(
-            request.recall, call, k_default=most, field="recall", whole_max=most
+            request.recall, call, k_default=most, field="recall", own_max=most
         )
         language = request.language or ("zh" if found.language == "zh" else "en")
         writing = Writing(form, language, found.now_us)
         choosing = Choosing(writing, tokenizer, budget)
         work = partial(_choose, request.recall, found, choosing)
-        if len(found.everything) + len(found.hits) <= INLINE_CANDIDATE_COUNT_MAX:
+        if len(found.own) + len(found.hits) <= INLINE_CANDIDATE_COUNT_MAX:
             choice = work()
         else:
             choice = await asyncio.get_running_loop().run_in_executor(self.recall.pool, work)
@@ -81,15 +81,16 @@ def _choose(request: pb.RecallRequest, found: Found, choosing: Choosing) -> Choi
         return choosing.best_of(())
     own = request.scope.user_id
     shared = [hit for hit in found.hits if hit.record.scope.user_id != own]
-    everything = _current([*found.everything, *shared], request, found.now_us)
-    if found.holds_everything:
+    everything = _current([*found.own, *shared], request, found.now_us)
+    if found.is_all:
         whole = choosing.all_of(everything)
         if whole is not None:
             return whole
-    if request.HasField("k") or request.HasField("min_score"):
+    if request.HasField("k"):
         hits = _current(found.hits, request, found.now_us)
-        return choosing.best_of(_with_opponents(hits, everything))
-    return choosing.best_of(sorted(everything, key=_rank))
+    else:
+        hits = sorted((h for h in everything if h.score >= request.min_score), key=_rank)
+    return choosing.best_of(_with_opponents(hits, everything))
 
 
 def _rank(hit: RankedHit) -> tuple[float, int, int]:
@@ -126,7 +127,7 @@ def _response(
 ) -> pb.BuildContextResponse:
     """The answer."""
     text = choice.page.text()
-    is_complete = bool(text) and choice.is_all and found.holds_everything
+    is_complete = bool(text) and choice.is_all and found.is_all
     response = pb.BuildContextResponse(
         text=text,
         token_count=tokenizer.count(text) if text else 0,

@@ -12,14 +12,12 @@ import asyncio
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count, zip_longest
 
-from google.protobuf.duration_pb2 import Duration
-
 from recalld.index.batching import BatchingEmbedder
-from recalld.index.conditions import Filter, NumberIn
+from recalld.index.conditions import Filter, LabelIn
 from recalld.index.plan import QueryPlan, Ranking
 from recalld.index.search import Reading
 from recalld.scoring.params import (
@@ -29,7 +27,7 @@ from recalld.scoring.params import (
     Channel,
     Fusion,
 )
-from recalld.server import ask, filters, hits
+from recalld.server import ask, filters, hits, times
 from recalld.server.ask import Ask, Defaults
 from recalld.server.call import Call
 from recalld.server.config import RankingSection
@@ -63,16 +61,17 @@ class Found:
     Attributes:
         response: complete but for its hits.
         hits: best first.
-        everything: memories of the own partition, ranked without a cut, up to the count asked for.
-        holds_everything: there are no others.
+        own: memories of the own partition, ranked without a cut, up to the count asked for, and
+            then those that bind whatever is asked.
+        is_all: there are no others in it.
         language: of the request.
         now_us: clock of the recall.
     """
 
     response: pb.RecallResponse
     hits: list[RankedHit]
-    everything: list[RankedHit]
-    holds_everything: bool
+    own: list[RankedHit]
+    is_all: bool
     language: str
     now_us: int
 
@@ -132,7 +131,7 @@ class Recall:
         *,
         k_default: int,
         field: str,
-        whole_max: int = 0,
+        own_max: int = 0,
     ) -> Found:
         """Everything but the encoding of the hits.
 
@@ -141,7 +140,7 @@ class Recall:
             call: the call.
             k_default: hits when the request does not say.
             field: path of the request in its message, for errors.
-            whole_max: rank so many memories of the own partition without a cut, too.
+            own_max: rank so many memories of the own partition without a cut, too.
         """
         started_s = call.clock.monotonic_s()
         asked = ask.decode(request, call, field, k_default, self.defaults)
@@ -157,7 +156,7 @@ class Recall:
         ]
         # Checked for unknown users too: a filter that cannot be understood is always an error.
         labels_of: list[filters.LabelOf] = [part.label_of for part in chosen] or [_no_label]
-        compiled = [_filter(request, asked, label_of, field) for label_of in labels_of]
+        compiled = [filters.of_recall(request, field, label_of) for label_of in labels_of]
         query = await make_query(self.embedder, request, asked, chosen, call, field)
         embedded_s = call.clock.monotonic_s()
         call.check_deadline()
@@ -168,15 +167,38 @@ class Recall:
             )
         ]
         ranked = self._collect(asked, chosen, rankings, call)[: asked.k]
-        everything, matched = list[RankedHit](), 0
-        if whole_max > 0 and chosen and chosen[0].user_id == asked.scope.user_id:
-            plan = self._plan(asked, compiled[0], query, k=whole_max, min_score=0.0)
-            own = await self._search(chosen[0], plan, None)
-            everything, matched = self._collect(asked, chosen[:1], [own], call), own.matched
+        own, is_all = list[RankedHit](), False
+        if own_max > 0 and chosen and chosen[0].user_id == asked.scope.user_id:
+            own, is_all = await self._uncut(asked, chosen[0], compiled[0], query, own_max, call)
         response = self._response(asked, chosen, rankings, ranked, query, held)
-        _spend(response.timings, call, started_s, embedded_s)
-        is_all, language = 0 < matched == len(everything), detect_language(asked.text)
-        return Found(response, ranked, everything, is_all, language, asked.view.now_us)
+        times.fill(response.timings, started_s, embedded_s, call.clock.monotonic_s())
+        language = detect_language(asked.text)
+        return Found(response, ranked, own, is_all, language, asked.view.now_us)
+
+    async def _uncut(
+        self,
+        asked: Ask,
+        part: Partition,
+        condition: Filter,
+        query: Query,
+        most: int,
+        call: Call,
+    ) -> tuple[list[RankedHit], bool]:
+        """The best of one partition, however low their scores, and what binds whatever is asked.
+
+        Returns:
+            Hits, best first, and whether there are no others.
+        """
+        plan = self._plan(asked, condition, query, k=most, min_score=0.0)
+        best = await self._search(part, plan, None)
+        found = self._collect(asked, [part], [best], call)
+        if best.matched <= most:
+            return found, 0 < best.matched == len(found)
+        left = part.binding - {hit.record.label for hit in found}
+        if left:
+            narrow = replace(plan, filter=Filter((condition, LabelIn(left))))
+            found += self._collect(asked, [part], [await self._search(part, narrow, None)], call)
+        return found, False
 
     def _plan(
         self,
@@ -274,26 +296,3 @@ class Recall:
 def _no_label(_: str) -> int | None:
     """Label of an id where no memory is."""
     return None
-
-
-def _filter(request: pb.RecallRequest, asked: Ask, label_of: filters.LabelOf, field: str) -> Filter:
-    """The request's filter and kinds, for one partition."""
-    path = f"{field}.filter" if field else "filter"
-    compiled = filters.decode(request.filter, path, label_of)
-    if not asked.kinds:
-        return compiled
-    kinds = NumberIn("kind", asked.kinds)
-    return Filter((*compiled.must, kinds), compiled.should, compiled.must_not)
-
-
-def _spend(timings: pb.Timings, call: Call, started_s: float, embedded_s: float) -> None:
-    """Fill in the time spent."""
-    ended_s = call.clock.monotonic_s()
-    for target, elapsed_s in (
-        (timings.total, ended_s - started_s),
-        (timings.embed, embedded_s - started_s),
-        (timings.search, ended_s - embedded_s),
-    ):
-        target.CopyFrom(
-            Duration(nanos=int(elapsed_s * 1e9) % 1_000_000_000, seconds=int(elapsed_s))
-        )

@@ -55,3 +55,8 @@ def standing_class(record: MemoryRecord) -> int | None:
     if SEGMENTS.split(record.key.lower())[-1] in CONSTRAINT_KEYS:
         return CONSTRAINT
     return IMPORTANT if record.importance == Importance.HIGH else None
+
+
+def is_binding(record: MemoryRecord) -> bool:
+    """Whether it is considered for every context, however low it ranks: pinned or a constraint."""
+    return standing_class(record) in (PINNED, CONSTRAINT)

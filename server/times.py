@@ -11,6 +11,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from recalld.server.errors import InvalidRequest
 from recalld.server.limits import TIME_MAX_US, TIME_MIN_US
+from recalld.v1 import recall_service_pb2 as pb
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
@@ -62,3 +63,13 @@ def parse_rfc3339(text: str, field: str) -> int:
     if moment.tzinfo is None:
         raise InvalidRequest(field, "must say its zone, for example 2026-12-02T14:00:00Z")
     return check((moment - EPOCH) // MICROSECOND, field)
+
+
+def fill(timings: pb.Timings, started_s: float, embedded_s: float, ended_s: float) -> None:
+    """Fill in the time spent, from readings of a monotonic clock."""
+    for target, elapsed_s in (
+        (timings.total, ended_s - started_s),
+        (timings.embed, embedded_s - started_s),
+        (timings.search, ended_s - embedded_s),
+    ):
+        target.FromMicroseconds(round(elapsed_s * 1e6))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import pairwise
 from typing import NamedTuple
 from xml.etree import ElementTree
 
@@ -75,7 +76,7 @@ def _read_markdown(text: str) -> Read:
     fences = [block.content.strip() for block in blocks if block.type == "html_block"]
     assert fences == ["<memories>", "</memories>"]
     filed: dict[str, list[tuple[str, str, str]]] = {}
-    for before, block in zip(blocks[3:-3], blocks[4:-3], strict=False):
+    for before, block in pairwise(blocks[3:-3]):
         if block.type == "inline" and before.type == "heading_open":
             assert before.tag == "h2"
             filed[block.content] = []
