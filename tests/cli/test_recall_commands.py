@@ -83,3 +83,15 @@ def test_a_wrong_choice_names_the_option(recalld: Recalld) -> None:
     assert ran.err.startswith("error: --kind: 'foo' is none of fact, preference, ")
     ran = recalld("context", "x", "-u", "r7", "--format", "yaml")
     assert (ran.code, ran.err) == (2, "error: --format: 'yaml' is none of markdown, xml, json\n")
+
+
+def test_context_says_what_is_left_out(recalld: Recalld) -> None:
+    """What did not fit is told on stderr by reason, and the text stays alone on stdout."""
+    lines = "".join(f"Tea number {n} of a very long list of teas\n" for n in range(9))
+    recalld("remember", "-", "-u", "r8", stdin=lines)
+    recalld("remember", "tea number 1 of a very long list of teas!", "-u", "r8")
+    ran = recalld("context", "tea number 1", "-u", "r8", "--budget", "64")
+    notes = dict(line.split(": ")[1].rstrip(")").split(" (")[::-1] for line in ran.err.splitlines())
+    assert notes["duplicate"] == "1"
+    assert int(notes["over_budget"]) == 9 - ran.out.count("\n- (")
+    assert "left out" not in ran.out
