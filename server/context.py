@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from recalld.server import tokens, validate
@@ -90,7 +90,9 @@ def _choose(request: pb.RecallRequest, found: Found, choosing: Choosing) -> Choi
         hits = _current(found.hits, request, found.now_us)
     else:
         hits = sorted((h for h in everything if h.score >= request.min_score), key=_rank)
-    return choosing.best_of(_with_opponents(hits, everything))
+    considered = _with_opponents(hits, everything)
+    choice = choosing.best_of(considered)
+    return choice if len(considered) >= len(everything) else replace(choice, is_all=False)
 
 
 def _rank(hit: RankedHit) -> tuple[float, int, int]:

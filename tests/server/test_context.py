@@ -109,6 +109,16 @@ async def test_the_best_is_in_a_small_budget(core: Core) -> None:
     assert "周四下午三点" in answer.text
 
 
+@pytest.mark.parametrize("bound", [{"k": 2}, {"min_score": 0.3}])
+async def test_bounded_is_not_complete(core: Core, bound: dict[str, Any]) -> None:
+    """A context of everything that a bound leaves does not say that it holds everything."""
+    await core.remember("u", *[memory(f"long note {n} " + "of bricks " * 40) for n in range(9)])
+    await core.remember("u", memory("green tea"))
+    answer = await build(core, "green tea", recall=bound)
+    assert "green tea" in answer.text
+    assert not answer.complete
+
+
 async def test_a_large_store_fills_the_budget(core: Core) -> None:
     """What the cut of a recall leaves out still goes in while there is room."""
     await core.remember("u", memory("likes green tea"))
