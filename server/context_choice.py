@@ -4,8 +4,9 @@ When everything fits, everything goes in. When not, memories are taken one after
 whole or not at all, until the budget is full:
 
 1. the one that matters most to the request;
-2. standing memories (see `recalld.server.standing`), in at most RESERVED_SHARE of what the frame
-   leaves, so that no stream of trifles pushes an allergy out, and no heap of them the request;
+2. standing memories (see `recalld.server.standing`): the first of them, and more in at most
+   RESERVED_SHARE of what the frame leaves, so that no stream of trifles pushes an allergy out, and
+   no heap of them the request;
 3. all others: HIGH band before LOW, then in the order of the ranking.
 
 One that does not fit is passed over, for a shorter one may. Memories that contradict each other are
@@ -95,8 +96,8 @@ def fill(page: Page, units: Sequence[Unit]) -> None:
     for unit in units[:1]:
         page.take(unit, page.budget)
     limit = page.used() + reserve
-    for unit in standing_first(units[1:]):
-        page.take(unit, limit)
+    for place, unit in enumerate(standing_first(units[1:])):
+        page.take(unit, limit if place else page.budget)
     for unit in units:
         if unit not in page.taken:
             page.take(unit, page.budget)

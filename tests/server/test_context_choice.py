@@ -111,10 +111,12 @@ def naive_choice(hits: Sequence[RankedHit], budget: int) -> set[int]:
     offer(groups[0], budget)
     reserved = naive_size(inside) + int((budget - frame) / 4)
     standing = [(min(map(naive_class, g)), g) for g in groups[1:]]
+    limit = budget
     for wanted in (0, 1, 2):
         for its, group in standing:
             if its == wanted:
-                offer(group, min(reserved, budget))
+                offer(group, limit)
+                limit = min(reserved, budget)
     for group in groups:
         offer(group, budget)
     return {h.record.label for g in inside for h in g}
