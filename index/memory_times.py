@@ -1,9 +1,10 @@
 """What a memory's own words say of time: the days it speaks of, and when it is past its time.
 
-A state ("in Chengdu this week") is past when the days it names are over and half of as many have
-gone by since it was said, or, naming none, after several half-lives. An event is past when it was announced ("the dentist tomorrow") and its days are
-over; what had happened when it was stored stays what it was. Lasting kinds, pinned memories and
-those whose end is given are never past. It reads no clock.
+A state ("in Chengdu this week") is past when the days it names are over and half as many have gone
+by since it was said, or, naming none, after several half-lives. An event is past when it was
+announced ("the dentist tomorrow") and its days are over; what had happened when it was stored stays
+what it was. Lasting kinds, pinned memories and those whose end is given are never past. It reads no
+clock.
 """
 
 from __future__ import annotations

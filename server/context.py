@@ -1,118 +1,43 @@
 """BuildContext: a recall, written as a prompt under a hard token budget.
 
-Whole items only. When everything current about the user fits, all of it goes in; otherwise the
-hits, best first. The text never counts more tokens than the budget, by the tokenizer that the
-answer names.
+Whole items only. When everything current about the user fits, all of it goes in; otherwise what
+`recalld.server.context_choice` takes. The text never counts more tokens than the budget, by the
+tokenizer that the answer names, and is empty when nothing matters. Same store, same request, same
+day: same bytes.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
+from functools import partial
 
 from recalld.server import tokens, validate
 from recalld.server.call import Call
-from recalld.server.context_format import ORDER, Writing
+from recalld.server.codec import shown_status
+from recalld.server.context_choice import Choice, Choosing
+from recalld.server.context_format import Writing
 from recalld.server.errors import InvalidRequest
+from recalld.server.hits import RankedHit
 from recalld.server.limits import (
-    CONTEXT_K_DEFAULT,
+    CONTEXT_CANDIDATE_COUNT_MAX,
     TOKEN_BUDGET_DEFAULT,
     TOKEN_BUDGET_MAX,
     TOKEN_BUDGET_MIN,
 )
-from recalld.server.recall import Found, RankedHit, Recall
-from recalld.storage.record import Kind, Status
+from recalld.server.recall import Found, Recall
+from recalld.storage.record import Status
 from recalld.v1 import recall_service_pb2 as pb
 
-Section = pb.ContextSection
-Band = pb.ConfidenceBand
-WHOLE_STORE_MAX = 200
-"""Stores up to this many current memories are tried as a whole.
-
-Larger ones never fit a sensible budget.
-"""
-
-SECTION_OF_KIND: dict[int, int] = {
-    Kind.FACT: Section.CONTEXT_SECTION_FACTS,
-    Kind.STATE: Section.CONTEXT_SECTION_FACTS,
-    Kind.PROGRESS: Section.CONTEXT_SECTION_PROGRESS,
-    Kind.DECISION: Section.CONTEXT_SECTION_DECISIONS,
-    Kind.PREFERENCE: Section.CONTEXT_SECTION_PREFERENCES,
-    Kind.PROCEDURE: Section.CONTEXT_SECTION_PREFERENCES,
-    Kind.EVENT: Section.CONTEXT_SECTION_BACKGROUND,
-    Kind.DOCUMENT: Section.CONTEXT_SECTION_BACKGROUND,
+ITEM_TOKENS_MIN = 3
+"""An age, a source and a word: a budget never holds more items than it has such threes."""
+INLINE_CANDIDATE_COUNT_MAX = 256
+"""Up to this many candidates are written on the event loop; counting more would hold it up."""
+PAST: dict[int, int] = {
+    Status.SUPERSEDED: pb.DropReason.DROP_REASON_SUPERSEDED,
+    Status.EXPIRED: pb.DropReason.DROP_REASON_EXPIRED,
 }
-
-
-def section_of(hit: RankedHit, *, by_band: bool) -> int:
-    """Where a hit stands; in a context that holds everything, how sure a hit is says little.
-
-    What is past its time is never among what holds now.
-    """
-    if hit.record.status == Status.CONFLICTED or hit.record.conflict_group:
-        return Section.CONTEXT_SECTION_CONFLICTS
-    if hit.past:
-        return Section.CONTEXT_SECTION_POSSIBLY_RELEVANT
-    if by_band and hit.band == Band.CONFIDENCE_BAND_LOW:
-        return Section.CONTEXT_SECTION_POSSIBLY_RELEVANT
-    return SECTION_OF_KIND[hit.record.kind]
-
-
-@dataclass
-class Assembly:
-    """A context being filled, best hit first.
-
-    Attributes:
-        writing: format and language.
-        count: tokens of a text.
-        budget: hard limit, tokens.
-    """
-
-    writing: Writing
-    count: Callable[[str], int]
-    budget: int
-    lines: dict[int, list[tuple[RankedHit, str, int]]] = field(default_factory=dict, init=False)
-    omitted: list[tuple[RankedHit, int]] = field(default_factory=list, init=False)
-    spent: int = field(default=0, init=False)
-
-    def fill(self, hits: Sequence[RankedHit], *, by_band: bool = True) -> None:
-        """Take every hit that fits, in order."""
-        self.spent = self.count(self.writing.frame())
-        for hit in hits:
-            section = section_of(hit, by_band=by_band)
-            line = self.writing.line(hit.record, past=hit.past)
-            cost = self.count(line + "\n")
-            heading = (
-                0 if section in self.lines else self.count(self.writing.heading(section) + "\n")
-            )
-            if self.spent + cost + heading > self.budget:
-                self.omitted.append((hit, cost))
-                continue
-            self.spent += cost + heading
-            self.lines.setdefault(section, []).append((hit, line, cost))
-
-    def text(self) -> str:
-        """The context; "" when nothing is in."""
-        if not self.lines:
-            return ""
-        return self.writing.render(
-            [
-                (section, [line for _, line, _ in self.lines[section]])
-                for section in ORDER
-                if section in self.lines
-            ]
-        )
-
-    def drop_last(self) -> None:
-        """Leave out the weakest item.
-
-        The pieces counted less than their sum, which joining words can cause.
-        """
-        section = min(self.lines, key=lambda s: self.lines[s][-1][0].score)
-        hit, _, cost = self.lines[section].pop()
-        if not self.lines[section]:
-            del self.lines[section]
-        self.omitted.append((hit, cost))
 
 
 @dataclass(frozen=True)
@@ -128,83 +53,118 @@ class BuildContext:
         """Recall and write."""
         budget = request.token_budget or TOKEN_BUDGET_DEFAULT
         validate.whole(budget, "token_budget", TOKEN_BUDGET_MIN, TOKEN_BUDGET_MAX)
-        count = tokens.counter(request.tokenizer, self.count_tokens)
+        tokenizer = tokens.tokenizer(request.tokenizer, self.count_tokens)
         form = (
             validate.enum(request.format, pb.ContextFormat, "format")
             or pb.ContextFormat.CONTEXT_FORMAT_MARKDOWN
         )
         if request.language not in ("", "zh", "en"):
             raise InvalidRequest("language", "must be zh, en or empty")
+        most = min(budget // ITEM_TOKENS_MIN, CONTEXT_CANDIDATE_COUNT_MAX)
         found = await self.recall.find(
-            request.recall,
-            call,
-            k_default=CONTEXT_K_DEFAULT,
-            field="recall",
-            whole_max=WHOLE_STORE_MAX,
+            request.recall, call, k_default=most, field="recall", own_max=most
         )
-        writing = Writing(form, request.language or ("zh" if found.language == "zh" else "en"))
-        assembly, is_whole = self._assemble(found, writing, count, budget)
+        language = request.language or ("zh" if found.language == "zh" else "en")
+        writing = Writing(form, language, found.now_us)
+        choosing = Choosing(writing, tokenizer, budget)
+        work = partial(_choose, request.recall, found, choosing)
+        if len(found.own) + len(found.hits) <= INLINE_CANDIDATE_COUNT_MAX:
+            choice = work()
+        else:
+            choice = await asyncio.get_running_loop().run_in_executor(self.recall.pool, work)
         if found.traced is not None:
-            taken = [hit for lines in assembly.lines.values() for hit, _, _ in lines]
-            left = [hit for hit, _ in assembly.omitted]
+            taken = [item.hit for _, items in choice.page.sections() for item in items]
+            left = [item.hit for item, _ in choice.omitted]
             self.recall.traces.keep(found.traced, found.response, taken, left)
-        complete = is_whole and not _is_narrowed(request.recall)
-        return self._response(assembly, complete, found, request.tokenizer or tokens.CONSERVATIVE)
+        return _response(choice, found, request.recall, tokenizer)
 
-    def _assemble(
-        self, found: Found, writing: Writing, count: Callable[[str], int], budget: int
-    ) -> tuple[Assembly, bool]:
-        """The whole store (what the request narrows it to) when it fits, else the hits."""
-        if not found.response.abstained and 0 < len(found.everything) <= WHOLE_STORE_MAX:
-            whole = Assembly(writing, count, budget)
-            whole.fill(found.everything, by_band=False)
-            if not whole.omitted and count(whole.text()) <= budget:
-                return whole, True
-        assembly = Assembly(writing, count, budget)
-        assembly.fill(found.hits)
-        while assembly.lines and count(assembly.text()) > budget:
-            assembly.drop_last()
-        # The hits may be everything there is, and take less room by fewer headings.
-        held = sum(map(len, assembly.lines.values()))
-        return assembly, 0 < held == len(found.everything) and not assembly.omitted
 
-    def _response(
-        self, assembly: Assembly, complete: bool, found: Found, tokenizer: str
-    ) -> pb.BuildContextResponse:
-        """The answer."""
-        text = assembly.text()
-        response = pb.BuildContextResponse(
-            text=text,
-            token_count=assembly.count(text) if text else 0,
-            tokenizer=tokenizer,
-            complete=complete,
-            recall=found.response,
-        )
-        del response.recall.hits[:]
-        for section in ORDER:
-            for hit, line, cost in assembly.lines.get(section, ()):
-                response.items.add(
-                    memory_id=hit.record.id,
-                    section=section,
-                    text=line,
-                    token_count=cost,
-                    score=hit.score,
-                    band=hit.band,
-                )
-        for hit, cost in sorted(assembly.omitted, key=lambda pair: -pair[0].score):
-            response.omitted.add(
-                memory_id=hit.record.id,
-                reason=pb.DropReason.DROP_REASON_OVER_BUDGET,
-                token_count=cost,
+def _choose(request: pb.RecallRequest, found: Found, choosing: Choosing) -> Choice:
+    """Everything where it fits, else the best; nothing when nothing matters."""
+    if found.response.abstained:
+        return choosing.best_of(())
+    own = request.scope.user_id
+    shared = [hit for hit in found.hits if hit.record.scope.user_id != own]
+    everything = _current([*found.own, *shared], request, found.now_us)
+    if found.is_all:
+        whole = choosing.all_of(everything)
+        if whole is not None:
+            return whole
+    if request.HasField("k"):
+        hits = _current(found.hits, request, found.now_us)
+    else:
+        hits = sorted((h for h in everything if h.score >= request.min_score), key=_rank)
+    considered = _with_opponents(hits, everything)
+    choice = choosing.best_of(considered)
+    return choice if len(considered) >= len(everything) else replace(choice, is_all=False)
+
+
+def _rank(hit: RankedHit) -> tuple[float, int, int]:
+    """The total order of a ranking."""
+    return (-hit.score, -hit.record.create_time_us, -hit.record.label)
+
+
+def _is_about_now(request: pb.RecallRequest) -> bool:
+    """Whether what was superseded since is out of place."""
+    return not (request.HasField("as_of") or request.HasField("known_at"))
+
+
+def _current(hits: Sequence[RankedHit], request: pb.RecallRequest, now_us: int) -> list[RankedHit]:
+    """Hits that hold now, or then when the request is about another time."""
+    if not (request.include_superseded and _is_about_now(request)):
+        return list(hits)
+    return [hit for hit in hits if shown_status(hit.record, now_us) not in PAST]
+
+
+def _with_opponents(hits: Sequence[RankedHit], everything: Sequence[RankedHit]) -> list[RankedHit]:
+    """Hits, and after them what contradicts one of them: a conflict is shown whole."""
+    groups = {hit.record.conflict_group for hit in hits} - {""}
+    known = {hit.record.label for hit in hits}
+    opponents = [
+        hit
+        for hit in everything
+        if hit.record.conflict_group in groups and hit.record.label not in known
+    ]
+    return [*hits, *opponents]
+
+
+def _response(
+    choice: Choice, found: Found, request: pb.RecallRequest, tokenizer: tokens.Tokenizer
+) -> pb.BuildContextResponse:
+    """The answer."""
+    text = choice.page.text()
+    is_complete = bool(text) and choice.is_all and found.is_all
+    response = pb.BuildContextResponse(
+        text=text,
+        token_count=tokenizer.count(text) if text else 0,
+        tokenizer=tokenizer.name,
+        complete=is_complete and not _is_narrowed(request),
+        recall=found.response,
+    )
+    for section, items in choice.page.sections():
+        for item in items:
+            response.items.add(
+                memory_id=item.hit.record.id,
+                section=section,
+                text=item.text,
+                token_count=tokenizer.total(item.measure),
+                score=item.hit.score,
+                band=item.hit.band,
             )
-        return response
+    for item, reason in choice.omitted:
+        response.omitted.add(
+            memory_id=item.hit.record.id,
+            reason=reason,
+            token_count=tokenizer.total(item.measure),
+        )
+    if request.include_superseded and _is_about_now(request):
+        for hit in found.hits:
+            status = shown_status(hit.record, found.now_us)
+            if status in PAST:
+                response.omitted.add(memory_id=hit.record.id, reason=PAST[status])
+    return response
 
 
 def _is_narrowed(request: pb.RecallRequest) -> bool:
     """Whether a request asks about less than everything that holds now."""
-    return bool(
-        request.kinds
-        or request.filter.ListFields()
-        or request.HasField("as_of")
-        or request.HasField("known_at")
-    )
+    return bool(request.kinds or request.filter.ListFields() or not _is_about_now(request))

@@ -24,7 +24,7 @@ from recalld.server.limits import (
     URI_BYTES_MAX,
 )
 from recalld.storage.record import Scope, Status
-from recalld.v1 import types_pb2
+from recalld.v1 import recall_service_pb2, types_pb2
 
 STRING_CONDITIONS = ("agent_id", "session_id", "source_session_id", "source_uri", "language")
 NUMBER_CONDITIONS = {
@@ -86,6 +86,17 @@ def _values(message: Any, field: str) -> list[Any]:
     """Values of a set, not too many and at least one."""
     validate.count(message.values, f"{field}.values", 1, CONDITION_VALUE_COUNT_MAX)
     return list(message.values)
+
+
+def of_recall(request: recall_service_pb2.RecallRequest, field: str, label_of: LabelOf) -> Filter:
+    """The filter of a recall that stands at the path `field`, its checked kinds included."""
+    path = f"{field}.filter" if field else "filter"
+    compiled = decode(request.filter, path, label_of)
+    if not request.kinds:
+        return compiled
+    kinds = plain.NumberIn("kind", frozenset(request.kinds))
+    contradictions.refuse_with(kinds, compiled, path.removesuffix("filter") + "kinds")
+    return Filter((*compiled.must, kinds), compiled.should, compiled.must_not)
 
 
 def _condition(message: types_pb2.Condition, field: str, label_of: LabelOf) -> Condition:

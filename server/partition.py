@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from recalld.index.partition import PartitionIndex
+from recalld.server.standing import is_binding
 from recalld.storage.errors import MemoryNotFound
 from recalld.storage.record import Kind, MemoryRecord, Status
 
@@ -76,6 +77,7 @@ class Partition:
         self._slots: dict[Slot, list[int]] = {}
         self._past: dict[Slot, list[int]] = {}
         self._identities: dict[tuple[object, ...], list[int]] = {}
+        self._binding: set[int] = set()
 
     def __len__(self) -> int:
         """Memories of any status."""
@@ -95,6 +97,11 @@ class Partition:
     def label_of(self, memory_id: str) -> int | None:
         """Label of a public id, or None."""
         return self._labels.get(memory_id)
+
+    @property
+    def binding(self) -> frozenset[int]:
+        """Labels of the current records that bind whatever is asked."""
+        return frozenset(self._binding)
 
     def in_slot(self, slot: Slot) -> list[MemoryRecord]:
         """Current records of a slot, oldest label first."""
@@ -130,6 +137,8 @@ class Partition:
                 book.setdefault(slot, []).append(record.label)
             if record.status in CURRENT:
                 self._identities.setdefault(identity_of(record), []).append(record.label)
+                if is_binding(record):
+                    self._binding.add(record.label)
 
     def _book(self, record: MemoryRecord) -> dict[Slot, list[int]] | None:
         """The book of slots that a record belongs to by its status."""
@@ -145,6 +154,7 @@ class Partition:
             _drop(book, slot, record.label)
         if record.status in CURRENT:
             _drop(self._identities, identity_of(record), record.label)
+        self._binding.discard(record.label)
 
 
 def _drop(book: dict[K, list[int]], key: K, label: int) -> None:

@@ -12,16 +12,16 @@ import asyncio
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count, zip_longest
 
 from recalld.index.batching import BatchingEmbedder
-from recalld.index.conditions import Filter, NumberIn
+from recalld.index.conditions import Filter, LabelIn
 from recalld.index.generation import Reading
 from recalld.index.plan import QueryPlan, Ranking
 from recalld.scoring.params import SERVED_CHANNELS, Channel
-from recalld.server import ask, contradictions, filters, hits
+from recalld.server import ask, filters, hits
 from recalld.server.ask import Ask, Defaults
 from recalld.server.call import Call
 from recalld.server.encoded import EncodedMemories
@@ -56,8 +56,9 @@ class Found:
     Attributes:
         response: complete but for its hits.
         hits: best first.
-        everything: every current memory of the own partition, ranked, when there are few; else
-            empty.
+        own: memories of the own partition, ranked without a cut, up to the count asked for, and
+            then those that bind whatever is asked.
+        is_all: there are no others in it.
         language: of the request.
         now_us: clock of the recall.
         traced: what a trace is made of; None = this recall is not traced.
@@ -65,7 +66,8 @@ class Found:
 
     response: pb.RecallResponse
     hits: list[RankedHit]
-    everything: list[RankedHit]
+    own: list[RankedHit]
+    is_all: bool
     language: str
     now_us: int
     traced: Traced | None
@@ -130,7 +132,7 @@ class Recall:
         *,
         k_default: int,
         field: str,
-        whole_max: int = 0,
+        own_max: int = 0,
     ) -> Found:
         """Everything but the encoding of the hits.
 
@@ -139,7 +141,7 @@ class Recall:
             call: the call.
             k_default: hits when the request does not say.
             field: path of the request in its message, for errors.
-            whole_max: rank every current memory too when the own partition has at most so many.
+            own_max: rank so many memories of the own partition without a cut, too.
         """
         started_s = call.clock.monotonic_s()
         asked = ask.decode(request, call, field, k_default, self.defaults)
@@ -155,7 +157,7 @@ class Recall:
         ]
         # Checked for unknown users too: a filter that cannot be understood is always an error.
         labels_of: list[filters.LabelOf] = [part.label_of for part in chosen] or [_no_label]
-        compiled = [_filter(request, asked, label_of, field) for label_of in labels_of]
+        compiled = [filters.of_recall(request, field, label_of) for label_of in labels_of]
         query = await make_query(self.embedder, self.roles, request, asked, chosen, call, field)
         embedded_s = call.clock.monotonic_s()
         call.check_deadline()
@@ -168,23 +170,39 @@ class Recall:
         ]
         rankings = [await self._search(*part) for part in searched]
         ranked = self._collect(asked, chosen, rankings, call)[: asked.k]
-        everything = []
-        if whole_max > 0 and chosen and len(chosen) == 1 and len(chosen[0].index) <= whole_max * 2:
-            plan = self._plan(asked, compiled[0], query, k=whole_max + 1, min_score=0.0)
-            everything = self._collect(
-                asked, chosen, [await self._search(chosen[0], plan, None)], call
-            )
+        own, is_all = list[RankedHit](), False
+        if own_max > 0 and chosen and chosen[0].user_id == asked.scope.user_id:
+            own, is_all = await self._uncut(asked, chosen[0], compiled[0], query, own_max, call)
         response = self._response(asked, chosen, rankings, ranked, query, held)
         spend(response.timings, call, started_s, embedded_s)
-        traced = None
-        if is_traced:
-            matched = sum(ranking.matched for ranking in rankings)
-            cut = asked.min_score
-            if cut is None:
-                cut = max((ranking.weights.cut for ranking in rankings), default=0.0)
-            traced = make_traced(asked, call, cut, searched, matched)
+        traced = make_traced(asked, call, searched, rankings) if is_traced else None
         language = detect_language(asked.text)
-        return Found(response, ranked, everything, language, asked.view.now_us, traced)
+        return Found(response, ranked, own, is_all, language, asked.view.now_us, traced)
+
+    async def _uncut(
+        self,
+        asked: Ask,
+        part: Partition,
+        condition: Filter,
+        query: Query,
+        most: int,
+        call: Call,
+    ) -> tuple[list[RankedHit], bool]:
+        """The best of one partition, however low their scores, and what binds whatever is asked.
+
+        Returns:
+            Hits, best first, and whether there are no others.
+        """
+        plan = self._plan(asked, condition, query, k=most, min_score=0.0)
+        best = await self._search(part, plan, None)
+        found = self._collect(asked, [part], [best], call)
+        if best.matched <= most:
+            return found, 0 < best.matched == len(found)
+        left = part.binding - {hit.record.label for hit in found}
+        if left:
+            narrow = replace(plan, filter=Filter((condition, LabelIn(left))))
+            found += self._collect(asked, [part], [await self._search(part, narrow, None)], call)
+        return found, False
 
     def _plan(
         self,
@@ -280,14 +298,3 @@ class Recall:
 def _no_label(_: str) -> int | None:
     """Label of an id where no memory is."""
     return None
-
-
-def _filter(request: pb.RecallRequest, asked: Ask, label_of: filters.LabelOf, field: str) -> Filter:
-    """The request's filter and kinds, for one partition."""
-    path = f"{field}.filter" if field else "filter"
-    compiled = filters.decode(request.filter, path, label_of)
-    if not asked.kinds:
-        return compiled
-    kinds = NumberIn("kind", asked.kinds)
-    contradictions.refuse_with(kinds, compiled, path.removesuffix("filter") + "kinds")
-    return Filter((*compiled.must, kinds), compiled.should, compiled.must_not)

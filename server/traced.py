@@ -13,7 +13,7 @@ import numpy as np
 
 from recalld.index.examine import Examined
 from recalld.index.generation import Reading
-from recalld.index.plan import QueryPlan
+from recalld.index.plan import QueryPlan, Ranking
 from recalld.server import times
 from recalld.server.ask import Ask
 from recalld.server.call import Call
@@ -132,11 +132,13 @@ def pinned(partition: Partition, is_traced: bool) -> Reading | None:
 def make_traced(
     asked: Ask,
     call: Call,
-    min_score: float,
     searched: Sequence[tuple[Partition, QueryPlan, Reading | None]],
-    matched: int,
+    rankings: Sequence[Ranking],
 ) -> Traced:
-    """What a trace is made of, from a recall whose readings were all pinned."""
+    """What a trace is made of, from a recall whose readings were all pinned, and its rankings."""
+    min_score = asked.min_score
+    if min_score is None:
+        min_score = max((ranking.weights.cut for ranking in rankings), default=0.0)
     parts = []
     for partition, plan, reading in searched:
         assert reading is not None
@@ -148,7 +150,7 @@ def make_traced(
         is_asked=asked.explain,
         k=asked.k,
         min_score=min_score,
-        matched=matched,
+        matched=sum(ranking.matched for ranking in rankings),
         searched=tuple(parts),
     )
 

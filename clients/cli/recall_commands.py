@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -128,7 +129,11 @@ class ContextOptions:
 
 
 def context(query: QueryOptions, made: ContextOptions, where: Scoped, out: Output) -> None:
-    """Print a prompt-ready context for a request; empty when nothing matters."""
+    """Print a prompt-ready context for a request; empty when nothing matters.
+
+    Everything current goes in when it fits the budget; else what matters most to the request, with
+    a share kept for what always holds. Tokens, items and what was left out: with --json.
+    """
     from recalld.client.values import ContextFormat
 
     with where.open() as client:
@@ -142,8 +147,8 @@ def context(query: QueryOptions, made: ContextOptions, where: Scoped, out: Outpu
     if built.text:
         output.write(built.text)
     _write_notes(built.recall)
-    if built.omitted:
-        exits.print_note(f"{len(built.omitted)} did not fit in {built.token_count} tokens")
+    for reason, count in Counter(str(item.reason) for item in built.omitted).items():
+        exits.print_note(f"left out: {count} ({reason})")
 
 
 @dataclass(frozen=True)
@@ -190,6 +195,7 @@ def add_to(app: typer.Typer) -> None:
         examples="""
         recalld context "plan my trip" -u u1 --budget 800
         recalld context "plan my trip" -u u1 --format xml
+        recalld context "plan my trip" -u u1 --json
         """,
     )(context)
     command(

@@ -175,7 +175,11 @@ class Client:
     def build_context(
         self, text: str | None = None, **query: Unpack[options.ContextOptions]
     ) -> models.Context:
-        """A prompt-ready context under a hard `token_budget` (64 to 32768, default 600)."""
+        """A prompt-ready context under a hard `token_budget` (64 to 32768, default 600).
+
+        Everything current goes in when it fits, else the best (of at most `k`, when it is given).
+        `format` is markdown, xml or json; `tokenizer` is conservative (the default) or embedder.
+        """
         return self._run(self._calls.build_context(text, dict(query)))
 
     def trace(

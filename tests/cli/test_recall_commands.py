@@ -99,3 +99,15 @@ def test_used_counts(recalld: Recalld) -> None:
     wrong = json.loads(recalld("get", second, "-u", "r9", "--json").out)
     assert (used["access_count"], wrong["access_count"]) == (1, 0)
     assert (used["confidence"], wrong["confidence"]) == (1.0, 0.5)
+
+
+def test_context_says_what_is_left_out(recalld: Recalld) -> None:
+    """What did not fit is told on stderr by reason, and the text stays alone on stdout."""
+    lines = "".join(f"Tea number {n} of a very long list of teas\n" for n in range(9))
+    recalld("remember", "-", "-u", "r8", stdin=lines)
+    recalld("remember", "tea number 1 of a very long list of teas!", "-u", "r8")
+    ran = recalld("context", "tea number 1", "-u", "r8", "--budget", "64")
+    notes = dict(line.split(": ")[1].rstrip(")").split(" (")[::-1] for line in ran.err.splitlines())
+    assert notes["duplicate"] == "1"
+    assert int(notes["over_budget"]) == 9 - ran.out.count("\n- (")
+    assert "left out" not in ran.out

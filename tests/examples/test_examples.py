@@ -44,6 +44,20 @@ def test_the_quickstart_shows_every_step(server: RunningServer) -> None:
         assert client.stats().statuses.get("active", 0) == 0
 
 
+def test_the_prompt_context_fits_its_budgets(server: RunningServer) -> None:
+    """Everything is in where there is room; with less, the allergy still is, and the rest named."""
+    printed = run("prompt_context.py", server.target)
+    whole, small = printed.split("tokens, everything is in: ")[1:]
+    assert whole.startswith("True\n")
+    assert small.startswith("False\n")
+    assert whole.count("\n- (0d ") == 8
+    assert "Allergic to peanuts" in small.split("left out:")[0]
+    assert small.count("\n- (0d ") + small.count("left out:") == 8
+    assert "(over_budget)" in small
+    with Client(server.target) as client:
+        assert client.stats().statuses.get("active", 0) == 0
+
+
 def test_an_import_can_be_repeated(server: RunningServer) -> None:
     """Running the import again gives the same answer and stores nothing twice."""
     file = str(EXAMPLES / "memories.jsonl")
