@@ -40,8 +40,8 @@ STRING_FIELDS = (
     "language",
 )
 KEY, AGENT, SESSION, NAMESPACE, SOURCE_SESSION, SOURCE_URI, LANGUAGE = range(len(STRING_FIELDS))
-_LIMITS = (KIND_COUNT, STATUS_COUNT, IMPORTANCE_COUNT, STATED_BY_COUNT, VISIBILITY_COUNT)
-_NAMES = ("kind", "status", "importance", "stated_by", "visibility")
+_LIMITS = (KIND_COUNT, STATUS_COUNT, IMPORTANCE_COUNT, STATED_BY_COUNT, VISIBILITY_COUNT, 2)
+_NAMES = ("kind", "status", "importance", "stated_by", "visibility", "outweighed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,9 @@ class IndexRow:
         kind..visibility: enum numbers, see recalld.scoring.params.
         confidence: in [0, 1].
         *_us: microseconds since 1970, 0 = not set. `anchor_time_us` is the newest of event,
-            confirmation and use; `superseded_time_us` is when the successor became current.
+            confirmation and use; `superseded_from_us` is from when on the successor holds (valid
+            time), `superseded_time_us` when that became known (record time, not 0 if superseded).
+        outweighed: 1 = current, but another memory speaks against it with more weight.
         metadata: JSON object.
     """
 
@@ -74,7 +76,9 @@ class IndexRow:
     valid_from_us: int = 0
     valid_to_us: int = 0
     expire_time_us: int = 0
+    superseded_from_us: int = 0
     superseded_time_us: int = 0
+    outweighed: int = 0
     agent_id: str = ""
     session_id: str = ""
     namespace: str = ""
@@ -85,7 +89,14 @@ class IndexRow:
 
     def small(self) -> tuple[int, ...]:
         """Return the row of the uint8 block, in the order of recalld.scoring.masks."""
-        return (self.kind, self.status, self.importance, self.stated_by, self.visibility)
+        return (
+            self.kind,
+            self.status,
+            self.importance,
+            self.stated_by,
+            self.visibility,
+            self.outweighed,
+        )
 
     def times(self) -> tuple[int, ...]:
         """Return the row of the time block, in the order of recalld.scoring.masks."""
@@ -97,6 +108,7 @@ class IndexRow:
             self.valid_from_us,
             self.valid_to_us,
             self.expire_time_us,
+            self.superseded_from_us,
             self.superseded_time_us,
         )
 

@@ -256,7 +256,9 @@ class Searcher:
         )
         factors[decay.IMPORTANCE_ROW] = decay.importance_factor(importance)
         factors[decay.CONFIDENCE_ROW] = decay.confidence_factor(
-            columns.confidence[rows], columns.small[masks.STATED_BY, rows]
+            columns.confidence[rows],
+            columns.small[masks.STATED_BY, rows],
+            columns.small[masks.OUTWEIGHED, rows],
         )
         return factors
 

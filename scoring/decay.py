@@ -15,6 +15,7 @@ from recalld.scoring.kernel import kernel
 from recalld.scoring.params import (
     CONFIDENCE_FLOOR,
     IMPORTANCE_FACTOR,
+    OUTWEIGHED_FACTOR,
     PINNED,
     STATED_BY_FACTOR,
     US_PER_S,
@@ -65,9 +66,16 @@ def importance_factor(importance: NDArray[np.uint8]) -> NDArray[np.float32]:
 
 
 def confidence_factor(
-    confidence: NDArray[np.float32], stated_by: NDArray[np.uint8]
+    confidence: NDArray[np.float32], stated_by: NDArray[np.uint8], outweighed: NDArray[np.uint8]
 ) -> NDArray[np.float32]:
-    """Combine confidence float32[m] in [0, 1] and speaker uint8[m] into float32[m] in (0, 1]."""
+    """Combine what says how far a memory can be relied on into float32[m] in (0, 1].
+
+    Args:
+        confidence: float32[m], in [0, 1].
+        stated_by: uint8[m], numbers of speakers.
+        outweighed: uint8[m], 1 = another memory speaks against it with more weight.
+    """
     floor = np.float32(CONFIDENCE_FLOOR)
     factor = (floor + (np.float32(1.0) - floor) * confidence) * _STATED_BY[stated_by]
+    factor *= np.where(outweighed == 1, np.float32(OUTWEIGHED_FACTOR), np.float32(1.0))
     return np.asarray(factor, dtype=np.float32)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from recalld.server import access, codec, filters, slots, validate
+from recalld.server import access, codec, conflicts, doubts, filters, slots, validate
 from recalld.server.call import Call
 from recalld.server.change import Change
 from recalld.server.errors import EtagMismatch, InvalidRequest, NotOffered
@@ -151,7 +151,8 @@ class Forget:
             else:
                 change.edit(record, status=Status.FORGOTTEN, forget_time_us=call.now_us)
         for group in sorted({record.conflict_group for record in chosen} - {""}):
-            slots.end_conflict(change, group)
+            conflicts.end_if_alone(change, group)
+        doubts.release(change, {record.id for record in chosen})
         return chosen
 
 

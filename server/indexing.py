@@ -9,7 +9,8 @@ import json
 import re
 
 from recalld.index.columns import IndexRow
-from recalld.storage.record import MemoryRecord, Status
+from recalld.server.partition import CURRENT
+from recalld.storage.record import MemoryRecord
 
 KEY_SEPARATORS = re.compile(r"[._\-/:\s]+")
 
@@ -23,6 +24,11 @@ def embedded_text(record: MemoryRecord) -> str:
     """The text whose vector stands for a memory: its content, led by the words of its key."""
     words = key_words(record.key)
     return f"{words}: {record.content}" if words else record.content
+
+
+def is_outweighed(record: MemoryRecord) -> bool:
+    """Whether a current record has another one against it that weighs more."""
+    return record.status in CURRENT and bool(record.superseded_by)
 
 
 def index_row(record: MemoryRecord) -> IndexRow:
@@ -45,7 +51,9 @@ def index_row(record: MemoryRecord) -> IndexRow:
         valid_from_us=record.valid_from_us,
         valid_to_us=record.valid_to_us,
         expire_time_us=record.expire_time_us,
-        superseded_time_us=record.valid_to_us if record.status == Status.SUPERSEDED else 0,
+        superseded_from_us=record.superseded_from_us,
+        superseded_time_us=record.superseded_time_us,
+        outweighed=int(is_outweighed(record)),
         agent_id=where.agent_id,
         session_id=where.session_id,
         namespace=where.namespace,

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from recalld.storage.errors import Corrupt, FormatTooNew
+from recalld.storage.record import Status
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 
 class Connection(Protocol):
@@ -40,8 +41,26 @@ class Step:
     apply: Callable[[Connection], None]
 
 
-# Version 1 is the first: the next format adds Step(1, ...) here and its schema to schema.sql.
-STEPS: tuple[Step, ...] = ()
+def _tell_ends_apart(connection: Connection) -> None:
+    """2: what ended a memory by replacing it stands apart from the end that its writer gave.
+
+    Of rows that were replaced before, the last change stands for the time of replacement.
+    """
+    for name, kind, unset in (
+        ("settled_group", "VARCHAR", "''"),
+        ("superseded_from_us", "BIGINT", "0"),
+        ("superseded_time_us", "BIGINT", "0"),
+    ):
+        connection.execute(f"ALTER TABLE memories ADD COLUMN {name} {kind} DEFAULT {unset}")
+        connection.execute(f"ALTER TABLE memories ALTER COLUMN {name} SET NOT NULL")
+        connection.execute(f"ALTER TABLE memories ALTER COLUMN {name} DROP DEFAULT")
+    connection.execute(
+        "UPDATE memories SET superseded_from_us = valid_to_us, superseded_time_us = update_time_us,"
+        f" valid_to_us = 0 WHERE status = {int(Status.SUPERSEDED)}"
+    )
+
+
+STEPS: tuple[Step, ...] = (Step(1, _tell_ends_apart),)
 
 
 def migrate(

@@ -1,4 +1,4 @@
--- Format version 1. Times are microseconds since 1970-01-01T00:00:00Z, 0 = not set.
+-- Format version 2. Times are microseconds since 1970-01-01T00:00:00Z, 0 = not set.
 -- Primary keys only: secondary indexes and foreign keys have broken on WAL replay.
 
 CREATE TABLE meta (
@@ -48,6 +48,9 @@ CREATE TABLE memories (
     status             UTINYINT NOT NULL,
     superseded_by      VARCHAR  NOT NULL,
     conflict_group     VARCHAR  NOT NULL,
+    settled_group      VARCHAR  NOT NULL,
+    superseded_from_us BIGINT   NOT NULL,
+    superseded_time_us BIGINT   NOT NULL,
     content_hash       BLOB     NOT NULL,
     revision           BIGINT   NOT NULL,
     embedding          BLOB,

@@ -102,7 +102,7 @@ def expected_score(row: IndexRow, vector, row_list, live, plan: QueryPlan) -> fl
     base = naive.base(x, weights, background - 0.3 * (weights[0] + weights[4]))
     age = plan.view.now_us - row.anchor_time_us
     fade = naive.decay(decay_table(PARAMS).tolist(), row.kind, row.importance == 4, age)
-    speaker = params.STATED_BY_FACTOR[row.stated_by]
+    speaker = params.STATED_BY_FACTOR[row.stated_by] * (0.1 if row.outweighed else 1.0)
     sure = (0.8 + 0.2 * row.confidence) * speaker
     return base * fade * params.IMPORTANCE_FACTOR[row.importance] * sure
 

@@ -69,7 +69,18 @@ def test_importance_and_confidence_are_ordered_and_bounded():
     levels = importance_factor(np.arange(5, dtype=np.uint8))
     assert levels[params.LOW] < levels[params.MEDIUM] < levels[params.HIGH] < levels[params.PINNED]
     assert levels[params.PINNED] == 1
-    sure = confidence_factor(np.array([0, 0.5, 1], np.float32), np.ones(3, dtype=np.uint8))
+    sure = confidence_factor(
+        np.array([0, 0.5, 1], np.float32), np.ones(3, dtype=np.uint8), np.zeros(3, np.uint8)
+    )
     assert np.allclose(sure, [0.8, 0.9, 1.0])
-    speakers = confidence_factor(np.ones(5, np.float32), np.arange(5, dtype=np.uint8))
+    speakers = confidence_factor(
+        np.ones(5, np.float32), np.arange(5, dtype=np.uint8), np.zeros(5, np.uint8)
+    )
     assert speakers[params.AGENT] < speakers[params.USER] == 1
+
+
+def test_an_outweighed_memory_counts_a_tenth():
+    """A memory that another one outweighs keeps a tenth of its factor, never nothing."""
+    sure, speaker = np.ones(2, np.float32), np.ones(2, np.uint8)
+    factors = confidence_factor(sure, speaker, np.array([0, 1], np.uint8))
+    assert np.allclose(factors, [1.0, 0.1])
