@@ -46,10 +46,12 @@ def oppose(change: Change, members: Sequence[MemoryRecord]) -> None:
 
 def members_of(change: Change, group: str) -> list[MemoryRecord]:
     """Members of a conflict group that hold now, this call's own included, in label order."""
+    stored = {record.label: record for record in change.partition.in_group(group)}
+    seen = (stored | change.rows).values()
     return [
         record
-        for record in change.matching(lambda record: record.conflict_group == group)
-        if holds_now(record, change.now_us)
+        for record in sorted(seen, key=lambda record: record.label)
+        if record.conflict_group == group and holds_now(record, change.now_us)
     ]
 
 

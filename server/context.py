@@ -14,6 +14,7 @@ from recalld.server import tokens, validate
 from recalld.server.call import Call
 from recalld.server.context_format import ORDER, Writing
 from recalld.server.errors import InvalidRequest
+from recalld.server.indexing import is_outweighed
 from recalld.server.limits import (
     CONTEXT_K_DEFAULT,
     TOKEN_BUDGET_DEFAULT,
@@ -48,6 +49,8 @@ def section_of(hit: RankedHit, *, by_band: bool) -> int:
     """Where a hit stands; in a context that holds everything, how sure a hit is says little."""
     if hit.record.status == Status.CONFLICTED or hit.record.conflict_group:
         return Section.CONTEXT_SECTION_CONFLICTS
+    if is_outweighed(hit.record):
+        return Section.CONTEXT_SECTION_POSSIBLY_RELEVANT
     if by_band and hit.band == Band.CONFIDENCE_BAND_LOW:
         return Section.CONTEXT_SECTION_POSSIBLY_RELEVANT
     return SECTION_OF_KIND[hit.record.kind]

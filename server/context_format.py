@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from xml.sax.saxutils import escape, quoteattr
 
+from recalld.server.indexing import is_outweighed
 from recalld.server.times import EPOCH, MICROSECOND
 from recalld.storage.record import MemoryRecord, StatedBy
 from recalld.v1 import recall_service_pb2 as pb
@@ -72,6 +73,8 @@ SPEAKERS = {
         StatedBy.IMPORT: "导入",
     },
 }
+DOUBTS = {"en": ", possibly outdated", "zh": "，可能已过时"}
+"""What is added when another memory speaks against one with more weight."""
 NOT_IN_XML = re.compile("[\ufffe\uffff]")
 """The characters of a content that XML 1.0 does not have; it takes no control characters."""
 MARKDOWN_OPEN, MARKDOWN_CLOSE = "<memories>", "</memories>"
@@ -88,6 +91,8 @@ class Writing:
         """One memory as its line."""
         date = day(record.event_time_us)
         speaker = SPEAKERS[self.language].get(StatedBy(record.stated_by), "")
+        if is_outweighed(record):
+            speaker += DOUBTS[self.language]
         if self.format == Format.CONTEXT_FORMAT_JSON:
             item = {"text": record.content, "date": date, "by": speaker}
             return json.dumps(item, ensure_ascii=False)

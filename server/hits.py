@@ -13,7 +13,8 @@ from recalld.scoring import explain
 from recalld.scoring.masks import Excluded
 from recalld.scoring.params import Channel
 from recalld.server.ask import WIRE_CHANNELS
-from recalld.storage.record import MemoryRecord
+from recalld.server.indexing import is_outweighed
+from recalld.storage.record import MemoryRecord, Status
 from recalld.v1 import recall_service_pb2 as pb
 from recalld.v1 import types_pb2
 
@@ -31,6 +32,10 @@ RELEVANCE_ALONE = 0.7
 """Relevance and similarity come from one encoder, so only strong ones count as two."""
 KEYWORD_AGREES = 0.15
 
+OUTWEIGHED_REASONS = {
+    Status.ACTIVE: "possibly outdated",
+    Status.CONFLICTED: "contradicted by a stronger speaker",
+}
 DROP_REASONS: dict[int, int] = {
     Excluded.VISIBILITY: Drop.DROP_REASON_VISIBILITY,
     Excluded.NOT_YET_KNOWN: Drop.DROP_REASON_NOT_YET_KNOWN,
@@ -74,6 +79,9 @@ def make_hits(ranking: Ranking, record_of: Callable[[int], MemoryRecord | None])
         if record is None:
             continue
         agreed, reasons = _witnesses(evidence[place]) if asked else (True, ("matches the filter",))
+        if is_outweighed(record):
+            reasons = (*reasons, OUTWEIGHED_REASONS[record.status])
+            agreed = False
         high = agreed and score >= HIGH_SCORE_MIN
         band = Band.CONFIDENCE_BAND_HIGH if high else Band.CONFIDENCE_BAND_LOW
         made.append(RankedHit(record, score, band, reasons, ranking, place))

@@ -16,8 +16,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import count, zip_longest
 
-from google.protobuf.duration_pb2 import Duration
-
 from recalld.index.batching import BatchingEmbedder
 from recalld.index.conditions import Filter, NumberIn
 from recalld.index.plan import QueryPlan, Ranking
@@ -29,7 +27,7 @@ from recalld.scoring.params import (
     Channel,
     Fusion,
 )
-from recalld.server import ask, filters, hits
+from recalld.server import ask, filters, hits, times
 from recalld.server.ask import Ask, Defaults
 from recalld.server.call import Call
 from recalld.server.config import RankingSection
@@ -41,6 +39,7 @@ from recalld.server.limits import K_DEFAULT, RESPONSE_BYTES_MAX
 from recalld.server.metrics import Metrics
 from recalld.server.partition import Partition
 from recalld.server.partitions import Partitions
+from recalld.server.partners import with_partners
 from recalld.server.query import (
     CONTEXT_WEIGHT,
     INLINE_ROW_COUNT_MAX,
@@ -166,7 +165,15 @@ class Recall:
                 chosen, compiled[: len(chosen)], query.readings
             )
         ]
+
+        async def among(part: Partition, condition: Filter) -> list[RankedHit]:
+            """Hits of the same request among some rows of a partition."""
+            whole = Filter(must=(compiled[chosen.index(part)], condition))
+            plan = self._plan(asked, whole, query, min_score=0.0)
+            return self._collect(asked, [part], [await self._search(part, plan, None)], call)
+
         ranked = self._collect(asked, chosen, rankings, call)[: asked.k]
+        ranked = await with_partners(ranked, chosen, among, asked.k)
         everything = []
         if whole_max > 0 and chosen and len(chosen) == 1 and len(chosen[0].index) <= whole_max * 2:
             plan = self._plan(asked, compiled[0], query, k=whole_max + 1, min_score=0.0)
@@ -174,7 +181,7 @@ class Recall:
                 asked, chosen, [await self._search(chosen[0], plan, None)], call
             )
         response = self._response(asked, chosen, rankings, ranked, query, held)
-        _spend(response.timings, call, started_s, embedded_s)
+        times.set_spent(response.timings, call.clock.monotonic_s(), started_s, embedded_s)
         return Found(response, ranked, everything, detect_language(asked.text), asked.view.now_us)
 
     def _plan(
@@ -283,16 +290,3 @@ def _filter(request: pb.RecallRequest, asked: Ask, label_of: filters.LabelOf, fi
         return compiled
     kinds = NumberIn("kind", asked.kinds)
     return Filter((*compiled.must, kinds), compiled.should, compiled.must_not)
-
-
-def _spend(timings: pb.Timings, call: Call, started_s: float, embedded_s: float) -> None:
-    """Fill in the time spent."""
-    ended_s = call.clock.monotonic_s()
-    for target, elapsed_s in (
-        (timings.total, ended_s - started_s),
-        (timings.embed, embedded_s - started_s),
-        (timings.search, ended_s - embedded_s),
-    ):
-        target.CopyFrom(
-            Duration(nanos=int(elapsed_s * 1e9) % 1_000_000_000, seconds=int(elapsed_s))
-        )
