@@ -147,7 +147,7 @@ class Claim:
         return (self.negations + bool(cues.OPPOSING.search(self.folded))) % 2 == 1
 
     def clause_like(self, other: Claim) -> Claim:
-        """The clause that shares the most with another claim: what is denied beside it is beside."""
+        """The clause that shares the most with another claim; the others are beside the point."""
         clauses = [Claim(part) for part in _CLAUSE.split(self.folded) if part.strip()]
         return max(clauses, key=lambda c: (c.content & other.content).total(), default=self)
 

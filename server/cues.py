@@ -92,7 +92,8 @@ CONDITIONS: tuple[str, ...] = (
 """Circumstances: statements about different ones stand beside each other."""
 
 KIN = re.compile(
-    r"\b(?:my|our|his|her) (\w+)|([爸妈爷奶父母妻夫儿女哥弟姐妹老][爸妈爷奶亲婆公子儿女友弟]?)|([甲乙丙小老][\u4e00-\u9fff])",
+    r"\b(?:my|our|his|her) (\w+)|([爸妈爷奶父母妻夫儿女哥弟姐妹老][爸妈爷奶亲婆公子儿女友弟]?)"
+    r"|([甲乙丙小老][\u4e00-\u9fff])",
     re.IGNORECASE,
 )
 """Whom a statement is about, when it is not the speaker."""

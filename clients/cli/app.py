@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from recalld.cli import (
+    conflict_commands,
     memory_commands,
     output,
     recall_commands,
@@ -51,7 +52,13 @@ def build() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     made.callback()(_main)
-    for commands in (server_commands, memory_commands, recall_commands, transfer_commands):
+    for commands in (
+        server_commands,
+        memory_commands,
+        conflict_commands,
+        recall_commands,
+        transfer_commands,
+    ):
         commands.add_to(made)
     return made
 
