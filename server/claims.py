@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+from recalld.index.analyzer import STOP_WORDS
 from recalld.server import cues
 
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
@@ -20,91 +21,12 @@ _WORD = re.compile(r"[a-z]+(?:['’][a-z]+)?|[\u3400-\u9fff]|[a-z0-9_.\-/@#+]*\d
 _CLAUSE = re.compile(r"[,，;；。!！?？]|\. ")
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _NAME = re.compile(r"\b[A-Z][\w'-]+")
-_DIGITS = dict(
-    zip(
-        "zero one two three four five six seven eight nine ten eleven twelve".split(),  # noqa: SIM905
-        map(str, range(13)),
-        strict=True,
-    )
-)
+_NUMERALS = """zero one two three four five six seven eight nine ten eleven twelve"""
+_DIGITS = {word: str(number) for number, word in enumerate(_NUMERALS.split())}
 _HAN_DIGITS = str.maketrans("〇零一二两三四五六七八九", "001223456789")
-_LIGHT = frozenset(
-    "a an the that is are am be been do does so very really just also please's 的 了 是 着 呢 吧 啊 呀 哦 正 已 经".split()  # noqa: SIM905, E501
-)
-_SPEAKER = frozenset("i my me mine we our us 我 们 咱".split())  # noqa: SIM905
-_COMMON = frozenset(
-    [
-        "a",
-        "an",
-        "the",
-        "of",
-        "to",
-        "in",
-        "on",
-        "at",
-        "by",
-        "for",
-        "with",
-        "from",
-        "and",
-        "or",
-        "but",
-        "is",
-        "are",
-        "was",
-        "were",
-        "be",
-        "been",
-        "am",
-        "i",
-        "me",
-        "my",
-        "mine",
-        "we",
-        "our",
-        "us",
-        "you",
-        "your",
-        "he",
-        "she",
-        "it",
-        "they",
-        "them",
-        "his",
-        "her",
-        "its",
-        "their",
-        "this",
-        "that",
-        "these",
-        "those",
-        "do",
-        "does",
-        "did",
-        "have",
-        "has",
-        "had",
-        "not",
-        "no",
-        "never",
-        "now",
-        "new",
-        "so",
-        "very",
-        "just",
-        "also",
-        "as",
-        "if",
-        "then",
-        "than",
-        "there",
-        "here",
-        "up",
-        "out",
-        "s",
-        "t",
-    ]
-)
+_LIGHT = frozenset({"a", "an", "the", "that", "is", "are", "am", "be", "do", "does", "so", "very"})
+_LIGHT |= frozenset("的了是着呢吧啊呀哦正已经") | {"really", "just", "also", "please", "been"}
+_SPEAKER = frozenset({"i", "my", "me", "mine", "we", "our", "us", "我", "们", "咱"})
 
 
 @dataclass(frozen=True)
@@ -154,7 +76,7 @@ class Claim:
     @cached_property
     def content(self) -> Counter[str]:
         """Words that carry meaning: stems of English ones, pairs of Chinese characters."""
-        latin = [w for w in self.words if not _HAN.match(w) and w not in _COMMON]
+        latin = [w for w in self.words if not _HAN.match(w) and w not in STOP_WORDS]
         han = re.findall(r"[\u3400-\u9fff]+", self.folded)
         pairs = [run[i : i + 2] for run in han for i in range(len(run) - 1)]
         return Counter([_stem(word) for word in latin] + pairs)
