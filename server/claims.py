@@ -145,12 +145,14 @@ class Features(NamedTuple):
     @property
     def tells_of_change(self) -> bool:
         """Whether the newer text says that something is no longer so, and not of another thing."""
-        return bool(self.ends or self.changes or self.corrects) and not self.apart
+        told = bool(self.ends or self.changes or self.corrects)
+        return told and self.share > 0 and not self.apart
 
     @property
     def opposes(self) -> bool:
         """Whether the texts differ in something that can make both of them impossible."""
-        return bool(self.flips or self.values or self.differ)
+        limits = bool(self.differ and self.absolute)
+        return bool(self.flips or self.values or limits) and self.share > 0
 
 
 def features(older: Claim, newer: Claim, nearness: float) -> Features:

@@ -51,7 +51,7 @@ OPPOSING = re.compile(
 ABSOLUTE = re.compile(
     r"\b(?:always|never|every|everywhere|everything|all|only|must|at most|at least|up to|each time"
     r"|can't stand|whatever|no matter|as \w+ as possible|hate|love)\b"
-    r"|一律|从来|从不|一直|全部|全都|所有|都|只|必须|每[次天晚周月年]|最多|最少|至少|以内|以上|不准|禁止|尽量|越|最讨厌|特别",
+    r"|一律|从来|从不|一直|全部|全都|所有|都|只|必须|每[次天晚]|最多|最少|至少|以内|以上|不准|禁止|尽量|越|最讨厌|特别",
     re.IGNORECASE,
 )
 """The statement leaves no room for another one beside it."""
@@ -78,7 +78,6 @@ VALUES: tuple[tuple[str, ...], ...] = (
     ("高铁|火车", "飞机"),
     ("train", "plane|fly"),
     ("like|love|enjoy|喜欢|爱吃", "hate|dislike|can't stand|讨厌|受不了"),
-    ("save|savings|存|还贷|房贷", "invest|fund|股|基金|定投|etf"),
     ("everyone|aloud|loud|热闹", "quiet|silent|安静"),
 )
 """Closed classes: each text of a group excludes the other groups of its row as the same value."""

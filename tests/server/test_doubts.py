@@ -26,7 +26,7 @@ ACTIVE, CONFLICTED = types_pb2.MEMORY_STATUS_ACTIVE, types_pb2.MEMORY_STATUS_CON
 def test_judgement_of_pairs_that_taught_nothing(
     name: str, judge: Callable[[Features], float]
 ) -> None:
-    """Of the pairs kept apart, taken as near, four of five marked ones are right, half are found."""
+    """Of the pairs kept apart four of five marked ones are right, and half are found."""
     judged = PAIRS[1::2]
     said = [
         row
