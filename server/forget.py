@@ -145,14 +145,16 @@ class Forget:
         chosen = self._choose(request, change.partition, scope, call)[:PART_ROW_COUNT_MAX]
         if request.etag and any(codec.etag(record) != request.etag for record in chosen):
             raise EtagMismatch("the memory changed since this etag was read")
+        undo = request.mode == pb.ForgetMode.FORGET_MODE_UNDO
         for record in chosen:
-            if request.mode == pb.ForgetMode.FORGET_MODE_UNDO:
+            if undo:
                 slots.restore(change, record)
             else:
                 change.edit(record, status=Status.FORGOTTEN, forget_time_us=call.now_us)
         for group in sorted({record.conflict_group for record in chosen} - {""}):
             conflicts.end_if_alone(change, group)
-        doubts.release(change, {record.id for record in chosen})
+        if not undo:
+            doubts.release(change, {record.id for record in chosen})
         return chosen
 
 
