@@ -32,7 +32,7 @@ RELEVANCE_ALONE = 0.7
 """Relevance and similarity come from one encoder, so only strong ones count as two."""
 KEYWORD_AGREES = 0.15
 
-OUTWEIGHED_REASONS = {
+OUTWEIGHED_REASONS: dict[int, str] = {
     Status.ACTIVE: "possibly outdated",
     Status.CONFLICTED: "contradicted by a stronger speaker",
 }

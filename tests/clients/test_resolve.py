@@ -15,14 +15,14 @@ SAID = datetime(2026, 1, 2, tzinfo=UTC)
 
 def tie(client: Client) -> tuple[str, list[str]]:
     """Two values of a slot for one time; their group and ids."""
-    cities = [NewMemory(city, key="city", event_time=SAID) for city in ("Leeds", "York")]
+    cities = [NewMemory(content=city, key="city", event_time=SAID) for city in ("Leeds", "York")]
     ids = [result.id for result in client.remember(cities).results]
     return client.get(ids[0]).conflict_group, ids
 
 
-def test_resolve_and_undo(server: RunningServer) -> None:
+def test_resolve_and_undo(real_server: RunningServer) -> None:
     """A winner supersedes the other; undo makes both conflicted again; then both may hold."""
-    with Client(server.address, user_id="resolve-1") as client:
+    with Client(real_server.target, user_id="resolve-1") as client:
         group, ids = tie(client)
         settled = client.resolve(group, winner_id=ids[0])
         assert [memory.status for memory in settled] == ["active", "superseded"]
@@ -34,18 +34,18 @@ def test_resolve_and_undo(server: RunningServer) -> None:
             client.resolve("no such group", keep_all=True)
 
 
-async def test_resolve_asynchronously(server: RunningServer) -> None:
+async def test_resolve_asynchronously(real_server: RunningServer) -> None:
     """The asyncio client settles the same way."""
-    with Client(server.address, user_id="resolve-2") as client:
+    with Client(real_server.target, user_id="resolve-2") as client:
         group, ids = tie(client)
-    async with AsyncClient(server.address, user_id="resolve-2") as client:
+    async with AsyncClient(real_server.target, user_id="resolve-2") as client:
         settled = await client.resolve(group, winner_id=ids[1])
     assert [memory.status for memory in settled] == ["superseded", "active"]
 
 
-def test_one_resolution_only(server: RunningServer) -> None:
+def test_one_resolution_only(real_server: RunningServer) -> None:
     """None, two, and unknown ones are refused before anything is sent."""
-    with Client(server.address, user_id="resolve-3") as client:
+    with Client(real_server.target, user_id="resolve-3") as client:
         with pytest.raises(ValueError, match="exactly one"):
             client.resolve("g")
         with pytest.raises(ValueError, match="exactly one"):
