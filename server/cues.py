@@ -20,7 +20,8 @@ ENDING = re.compile(
 CHANGING = re.compile(
     r"\b(?:switch(?:ed|ing)?|moved|chang(?:ed|ing)|replac(?:ed?|ing|ement)|instead(?: of)?|pushed"
     r"|postponed|rescheduled|went (?:up|down)|upgraded|downgraded|migrated|renamed|relocated"
-    r"|took over|from now on|these days|nowadays|as of|new|now|rather than|started (?:at|with))\b"
+    r"|took over|from now on|these days|nowadays|as of|now|rather than|started (?:at|with)"
+    r"|new (?:number|phone|address|home|flat|job|code|password|name|plan|time|date|place))\b"
     r"|改(?!善|进|天|日|装|编)|换成|换到|换了|更换|换人|换粮|补办|重办|搬到|搬家|搬去|搬进|迁到|转到|转为|转成|转学|现在|如今"
     r"|目前|以后|从今|涨到|涨了|降到|升到|变成|变为|变更|调到|调整|推迟|延期|提前到|代替|取代|新的|累计",
     re.IGNORECASE,
