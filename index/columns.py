@@ -9,7 +9,6 @@ Invariants: one writer at a time, always on the newest view; number 0 of every d
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recalld.index.backend import LABEL_MAX
+from recalld.index.dictionary import Dictionary, canonical
 from recalld.index.errors import BadLabel, BadPlan
 from recalld.index.growth import grown
 from recalld.scoring.masks import SMALL_COUNT, TIME_COUNT
@@ -40,8 +40,8 @@ STRING_FIELDS = (
     "language",
 )
 KEY, AGENT, SESSION, NAMESPACE, SOURCE_SESSION, SOURCE_URI, LANGUAGE = range(len(STRING_FIELDS))
-_LIMITS = (KIND_COUNT, STATUS_COUNT, IMPORTANCE_COUNT, STATED_BY_COUNT, VISIBILITY_COUNT)
-_NAMES = ("kind", "status", "importance", "stated_by", "visibility")
+_LIMITS = (KIND_COUNT, STATUS_COUNT, IMPORTANCE_COUNT, STATED_BY_COUNT, VISIBILITY_COUNT, 2)
+_NAMES = ("kind", "status", "importance", "stated_by", "visibility", "outweighed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +54,10 @@ class IndexRow:
         kind..visibility: enum numbers, see recalld.scoring.params.
         confidence: in [0, 1].
         *_us: microseconds since 1970, 0 = not set. `anchor_time_us` is the newest of event,
-            confirmation and use; `superseded_time_us` is when the successor became current;
+            confirmation and use; `superseded_from_us` is from when on the successor holds (valid
+            time), `superseded_time_us` when that became known (record time, not 0 if superseded);
             `named_*_us` and `past_time_us` are those of recalld.index.memory_times.
+        outweighed: 1 = current, but another memory speaks against it with more weight.
         metadata: JSON object.
     """
 
@@ -75,10 +77,12 @@ class IndexRow:
     valid_from_us: int = 0
     valid_to_us: int = 0
     expire_time_us: int = 0
+    superseded_from_us: int = 0
     superseded_time_us: int = 0
     named_from_us: int = 0
     named_to_us: int = 0
     past_time_us: int = 0
+    outweighed: int = 0
     agent_id: str = ""
     session_id: str = ""
     namespace: str = ""
@@ -89,7 +93,14 @@ class IndexRow:
 
     def small(self) -> tuple[int, ...]:
         """Return the row of the uint8 block, in the order of recalld.scoring.masks."""
-        return (self.kind, self.status, self.importance, self.stated_by, self.visibility)
+        return (
+            self.kind,
+            self.status,
+            self.importance,
+            self.stated_by,
+            self.visibility,
+            self.outweighed,
+        )
 
     def times(self) -> tuple[int, ...]:
         """Return the row of the time block, in the order of recalld.scoring.masks."""
@@ -101,6 +112,7 @@ class IndexRow:
             self.valid_from_us,
             self.valid_to_us,
             self.expire_time_us,
+            self.superseded_from_us,
             self.superseded_time_us,
             self.named_from_us,
             self.named_to_us,
@@ -118,29 +130,6 @@ class IndexRow:
             self.source_uri,
             self.language,
         )
-
-
-class Dictionary:
-    """Append-only numbering of values; readers may look while one writer adds."""
-
-    def __init__(self, empty: Any = "") -> None:
-        """Start with `empty` under number 0."""
-        self.values: list[Any] = [empty]
-        self._numbers: dict[str, int] = {"" if empty == "" else _canonical(empty): 0}
-
-    def enter(self, name: str, value: Any = None) -> int:
-        """Return the number of `name`, giving it the next one when it is new."""
-        number = self._numbers.get(name)
-        if number is None:
-            number = len(self.values)
-            # The value first: whoever sees the number finds its value.
-            self.values.append(name if value is None else value)
-            self._numbers[name] = number
-        return number
-
-    def number(self, name: str) -> int:
-        """Return the number of `name`, or -1."""
-        return self._numbers.get(name, -1)
 
 
 @dataclass(frozen=True)
@@ -245,7 +234,7 @@ class Columns:
             strings[f] = [new.enter(old.values[number]) for number in self.strings[f, rows]]
         objects = Dictionary({})
         values = [self.objects.values[number] for number in self.metadata[rows]]
-        metadata = [objects.enter(_canonical(value), value) for value in values]
+        metadata = [objects.enter(canonical(value), value) for value in values]
         return Columns(
             len(rows),
             len(rows),
@@ -270,12 +259,7 @@ class Columns:
             dictionary.enter(value)
             for dictionary, value in zip(self.dictionaries, row.strings(), strict=True)
         ]
-        self.metadata[place] = self.objects.enter(_canonical(row.metadata), row.metadata)
-
-
-def _canonical(value: Mapping[str, Any]) -> str:
-    """Spell a JSON object in one way, so that equal ones share a number."""
-    return json.dumps(value, sort_keys=True, ensure_ascii=False) if value else "{}"
+        self.metadata[place] = self.objects.enter(canonical(row.metadata), row.metadata)
 
 
 def check_rows(rows: Sequence[IndexRow]) -> None:

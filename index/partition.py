@@ -61,7 +61,7 @@ class PartitionIndex:
             analyzer: shared between partitions of one server; None makes an own one.
             exact_max: matches up to which every one is looked at.
         """
-        self.dim = dim
+        self.dim, self.scale = dim, params.scales()[0]
         self._parts = len(params.scales())
         self._searcher = Searcher(params, analyzer or Analyzer(), exact_max, factor_table(params))
         self.generation = Generation(

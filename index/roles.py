@@ -18,7 +18,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from recalld.index.columns import KEY, Columns, Dictionary
+from recalld.index.columns import KEY, Columns
+from recalld.index.dictionary import Dictionary
 from recalld.index.embedder import unit_rows
 from recalld.index.growth import grown
 from recalld.index.role_catalogue import Catalogue

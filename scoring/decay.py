@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recalld.scoring.kernel import kernel
-from recalld.scoring.masks import IMPORTANCE, KIND, STATED_BY
+from recalld.scoring.masks import IMPORTANCE, KIND, OUTWEIGHED, STATED_BY
 from recalld.scoring.params import (
     CONFIDENCE_FLOOR,
     IMPORTANCE_COUNT,
     IMPORTANCE_FACTOR,
     KIND_COUNT,
+    OUTWEIGHED_FACTOR,
     PINNED,
     STATED_BY_COUNT,
     STATED_BY_FACTOR,
@@ -30,8 +31,8 @@ DECAY_ROW, IMPORTANCE_ROW, CONFIDENCE_ROW = range(FACTOR_COUNT)
 
 
 # Rows of the table that `factors_into` looks factors up in.
-TABLE_ROWS = 5
-HALF_LIFE, FADE_FLOOR, BY_IMPORTANCE, BY_SPEAKER, DOUBT_FLOOR = range(TABLE_ROWS)
+TABLE_ROWS = 6
+HALF_LIFE, FADE_FLOOR, BY_IMPORTANCE, BY_SPEAKER, BY_WEIGHT, DOUBT_FLOOR = range(TABLE_ROWS)
 
 
 @kernel("i64[:]", "u8[:,:]", "i64[:]", "f32[:]", "i64", "f64[:,:]", "out f32[:,:]")
@@ -62,7 +63,8 @@ def factors_into(rows, small, anchor_us, confidence, now_us, table, factors):  #
         factors[IMPORTANCE_ROW, i] = np.float32(table[BY_IMPORTANCE, importance])
         sure = doubt + (1.0 - doubt) * np.float64(confidence[row])
         speaker = table[BY_SPEAKER, small[STATED_BY, row]]
-        factors[CONFIDENCE_ROW, i] = np.float32(sure * speaker)
+        weight = table[BY_WEIGHT, small[OUTWEIGHED, row]]
+        factors[CONFIDENCE_ROW, i] = np.float32(sure * speaker * weight)
 
 
 def factor_table(params: RankParams) -> NDArray[np.float64]:
@@ -72,6 +74,7 @@ def factor_table(params: RankParams) -> NDArray[np.float64]:
     table[FADE_FLOOR] = [decay.floor for decay in params.decay]
     table[BY_IMPORTANCE, :IMPORTANCE_COUNT] = IMPORTANCE_FACTOR
     table[BY_SPEAKER, :STATED_BY_COUNT] = STATED_BY_FACTOR
+    table[BY_WEIGHT, :2] = (1.0, OUTWEIGHED_FACTOR)
     table[DOUBT_FLOOR] = CONFIDENCE_FLOOR
     return table
 

@@ -41,9 +41,9 @@ class Excluded(IntEnum):
 EXCLUDED_COUNT = len(Excluded)
 
 # Rows of the uint8 block and of the int64 block of columns.
-SMALL_COUNT = 5
-KIND, STATUS, IMPORTANCE, STATED_BY, VISIBILITY = range(SMALL_COUNT)
-TIME_COUNT = 11
+SMALL_COUNT = 6
+KIND, STATUS, IMPORTANCE, STATED_BY, VISIBILITY, OUTWEIGHED = range(SMALL_COUNT)
+TIME_COUNT = 12
 (
     EVENT_TIME,
     CREATE_TIME,
@@ -52,6 +52,7 @@ TIME_COUNT = 11
     VALID_FROM,
     VALID_TO,
     EXPIRE_TIME,
+    SUPERSEDED_FROM,
     SUPERSEDED_TIME,
     NAMED_FROM,
     NAMED_TO,
@@ -114,17 +115,17 @@ def view_into(alive, small, times, agents, view, statuses, excluded):  # type: i
         status = min(small[STATUS, i], STATUS_COUNT - 1)
         expire = times[EXPIRE_TIME, i]
         valid_to = times[VALID_TO, i]
-        superseded = times[SUPERSEDED_TIME, i]
         at = as_of if as_of != 0 else now
         # A memory that was replaced or ran out later was current at the time asked about.
-        if status == SUPERSEDED and superseded != 0:
-            if as_of != 0 and superseded > as_of:
+        if status == SUPERSEDED and times[SUPERSEDED_TIME, i] != 0:
+            end = times[SUPERSEDED_FROM, i]
+            if known_at != 0 and times[SUPERSEDED_TIME, i] > known_at:
                 status = ACTIVE
-            elif known_at != 0 and superseded > known_at:
-                status = ACTIVE
-                # Its end was not known then either.
-                if valid_to == superseded:
-                    valid_to = 0
+            else:
+                if as_of != 0 and end > as_of:
+                    status = ACTIVE
+                if valid_to == 0 or end < valid_to:
+                    valid_to = end
         elif status == EXPIRED and as_of != 0 and expire > as_of:
             status = ACTIVE
         elif status in (ACTIVE, CONFLICTED) and expire != 0 and expire <= at:

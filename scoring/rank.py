@@ -25,6 +25,7 @@ from recalld.scoring.params import (
     CHANNEL_COUNT,
     CONFIDENCE_FLOOR,
     IMPORTANCE_FACTOR,
+    OUTWEIGHED_FACTOR,
     PAST_DECAY,
     STATED_BY_FACTOR,
     VECTOR_CHANNELS,
@@ -219,7 +220,8 @@ def within_reach(
 def factor_floor(params: RankParams) -> float:
     """Return the smallest product of factors that a memory can have."""
     fade = min(PAST_DECAY, *(decay.floor for decay in params.decay))
-    return fade * min(IMPORTANCE_FACTOR) * CONFIDENCE_FLOOR * min(STATED_BY_FACTOR)
+    trust = CONFIDENCE_FLOOR * min(STATED_BY_FACTOR) * OUTWEIGHED_FACTOR
+    return fade * min(IMPORTANCE_FACTOR) * trust
 
 
 def may_win(

@@ -76,6 +76,18 @@ class Change:
         seen += [record for record in self.rows.values() if record.label not in known]
         return [r for r in seen if r.status in statuses and slot_of(r) == slot]
 
+    def matching(self, test: Callable[[MemoryRecord], bool]) -> list[MemoryRecord]:
+        """Records of any status that pass a test, as this call has changed them, in label order."""
+        stored = self.partition.records
+        seen = [self.rows.get(label, record) for label, record in stored.items()]
+        seen += [record for label, record in self.rows.items() if label not in stored]
+        return [record for record in seen if test(record)]
+
+    def vector_of(self, label: int) -> NDArray[np.float32]:
+        """Vector of a row, all parts side by side; a copy of the stored one unless planned anew."""
+        planned = self.vectors.get(label)
+        return self.partition.index.vectors_of([label])[0] if planned is None else planned
+
     def same_as(self, record: MemoryRecord) -> MemoryRecord | None:
         """The current record that says the same thing, this call's own included."""
         wanted = identity_of(record)

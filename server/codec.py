@@ -192,6 +192,13 @@ def etag(record: MemoryRecord) -> str:
     return f'"{record.label:x}-{record.revision:x}"'
 
 
+def end_us(record: MemoryRecord) -> int:
+    """End of a record's truth: its writer's word, or where its successor starts; 0 = open."""
+    if record.status != Status.SUPERSEDED:
+        return record.valid_to_us
+    return min(record.valid_to_us or record.superseded_from_us, record.superseded_from_us)
+
+
 def shown_status(record: MemoryRecord, now_us: int) -> int:
     """Status as it goes out.
 
@@ -237,7 +244,7 @@ def memory(record: MemoryRecord, now_us: int) -> types_pb2.Memory:
     for name, time_us in (
         ("event_time", record.event_time_us),
         ("valid_from", record.valid_from_us),
-        ("valid_to", record.valid_to_us),
+        ("valid_to", end_us(record)),
         ("create_time", record.create_time_us),
         ("update_time", record.update_time_us),
         ("confirm_time", record.confirm_time_us),

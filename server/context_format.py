@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from xml.sax.saxutils import escape, quoteattr
 
+from recalld.server.indexing import is_outweighed
 from recalld.storage.record import MemoryRecord, StatedBy
 from recalld.v1 import recall_service_pb2 as pb
 
@@ -62,6 +63,8 @@ RULES = {
     "zh": "只用以上记忆，不要编造。",
 }
 PAST = {"en": "past its time", "zh": "已过时"}
+DOUBTS = {"en": "possibly outdated", "zh": "可能已过时"}
+"""What is added when another memory speaks against one with more weight."""
 SOURCES = {
     StatedBy.USER: "user",
     StatedBy.AGENT: "inferred",
@@ -94,13 +97,15 @@ class Writing:
     now_us: int
 
     def line(self, record: MemoryRecord, conflict: int = 0, *, past: bool = False) -> str:
-        """One memory as its line, marked where it is in a conflict of that number or past."""
+        """One memory as its line, marked where it is contradicted, past its time or doubted."""
         when = age(record, self.now_us)
         source = SOURCES.get(StatedBy(record.stated_by), "unknown")
         if conflict:
             source = f"{source} conflict {conflict}"
         if past:
             source = f"{source}, {PAST[self.language]}"
+        elif is_outweighed(record):
+            source = f"{source}, {DOUBTS[self.language]}"
         text = plain(record.content)
         if self.format == Format.CONTEXT_FORMAT_JSON:
             # Marks of chat templates live on angle brackets; as escapes they are the same text.

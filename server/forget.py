@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from recalld.server import access, codec, filters, slots, validate
+from recalld.server import access, codec, conflicts, doubts, filters, slots, validate
 from recalld.server.call import Call
 from recalld.server.change import Change
 from recalld.server.errors import EtagMismatch, InvalidRequest, NotOffered
@@ -145,13 +145,16 @@ class Forget:
         chosen = self._choose(request, change.partition, scope, call)[:PART_ROW_COUNT_MAX]
         if request.etag and any(codec.etag(record) != request.etag for record in chosen):
             raise EtagMismatch("the memory changed since this etag was read")
+        undo = request.mode == pb.ForgetMode.FORGET_MODE_UNDO
         for record in chosen:
-            if request.mode == pb.ForgetMode.FORGET_MODE_UNDO:
+            if undo:
                 slots.restore(change, record)
             else:
                 change.edit(record, status=Status.FORGOTTEN, forget_time_us=call.now_us)
         for group in sorted({record.conflict_group for record in chosen} - {""}):
-            slots.end_conflict(change, group)
+            conflicts.end_if_alone(change, group)
+        if not undo:
+            doubts.release(change, {record.id for record in chosen})
         return chosen
 
 

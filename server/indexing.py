@@ -11,7 +11,8 @@ from datetime import tzinfo
 
 from recalld.index.columns import IndexRow
 from recalld.index.memory_times import memory_times
-from recalld.storage.record import MemoryRecord, Status
+from recalld.server.partition import CURRENT
+from recalld.storage.record import MemoryRecord
 
 KEY_SEPARATORS = re.compile(r"[._\-/:\s]+")
 
@@ -25,6 +26,11 @@ def embedded_text(record: MemoryRecord) -> str:
     """The text whose vector stands for a memory: its content, led by the words of its key."""
     words = key_words(record.key)
     return f"{words}: {record.content}" if words else record.content
+
+
+def is_outweighed(record: MemoryRecord) -> bool:
+    """Whether a current record has another one against it that weighs more."""
+    return record.status in CURRENT and bool(record.superseded_by)
 
 
 def index_row(record: MemoryRecord, zone: tzinfo) -> IndexRow:
@@ -50,11 +56,13 @@ def index_row(record: MemoryRecord, zone: tzinfo) -> IndexRow:
         valid_from_us=record.valid_from_us,
         valid_to_us=record.valid_to_us,
         expire_time_us=record.expire_time_us,
-        superseded_time_us=record.valid_to_us if record.status == Status.SUPERSEDED else 0,
+        superseded_from_us=record.superseded_from_us,
+        superseded_time_us=record.superseded_time_us,
         named_from_us=spoken.named_from_us,
         named_to_us=spoken.named_to_us,
         # An end that the writer gave is the end.
         past_time_us=0 if record.valid_to_us else spoken.past_us,
+        outweighed=int(is_outweighed(record)),
         agent_id=where.agent_id,
         session_id=where.session_id,
         namespace=where.namespace,

@@ -78,6 +78,7 @@ class Partition:
         self._past: dict[Slot, list[int]] = {}
         self._identities: dict[tuple[object, ...], list[int]] = {}
         self._binding: set[int] = set()
+        self._groups: dict[str, list[int]] = {}
 
     def __len__(self) -> int:
         """Memories of any status."""
@@ -111,6 +112,10 @@ class Partition:
         """Superseded records of a slot."""
         return [self.records[label] for label in self._past.get(slot, ())]
 
+    def in_group(self, group: str) -> list[MemoryRecord]:
+        """Records of any status in a conflict group."""
+        return [self.records[label] for label in self._groups.get(group, ())]
+
     def same_as(self, record: MemoryRecord) -> list[MemoryRecord]:
         """Current records that say the same thing: more than one only after an undo or an edit."""
         return [self.records[label] for label in self._identities.get(identity_of(record), ())]
@@ -135,6 +140,8 @@ class Partition:
             book = self._book(record)
             if slot is not None and book is not None:
                 book.setdefault(slot, []).append(record.label)
+            if record.conflict_group:
+                self._groups.setdefault(record.conflict_group, []).append(record.label)
             if record.status in CURRENT:
                 self._identities.setdefault(identity_of(record), []).append(record.label)
                 if is_binding(record):
@@ -152,6 +159,8 @@ class Partition:
         book = self._book(record)
         if slot is not None and book is not None:
             _drop(book, slot, record.label)
+        if record.conflict_group:
+            _drop(self._groups, record.conflict_group, record.label)
         if record.status in CURRENT:
             _drop(self._identities, identity_of(record), record.label)
         self._binding.discard(record.label)

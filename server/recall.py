@@ -22,6 +22,7 @@ from recalld.index.generation import Reading
 from recalld.index.plan import QueryPlan, Ranking
 from recalld.scoring.params import SERVED_CHANNELS, Channel
 from recalld.server import ask, filters, hits
+from recalld.server.answer import bare_answer
 from recalld.server.ask import Ask, Defaults
 from recalld.server.call import Call
 from recalld.server.encoded import EncodedMemories
@@ -32,6 +33,7 @@ from recalld.server.limits import K_DEFAULT, RESPONSE_BYTES_MAX
 from recalld.server.metrics import Metrics
 from recalld.server.partition import Partition
 from recalld.server.partitions import Partitions
+from recalld.server.partners import with_partners
 from recalld.server.query import (
     CONTEXT_WEIGHT,
     INLINE_ROW_COUNT_MAX,
@@ -150,11 +152,8 @@ class Recall:
             raise RevisionNotReached(
                 f"revision {request.min_revision} is asked for, this server holds {held}"
             )
-        chosen = [
-            part
-            for user in asked.users
-            if (part := self.partitions.find(call.tenant, user)) is not None
-        ]
+        searchable = (self.partitions.find(call.tenant, user) for user in asked.users)
+        chosen = [part for part in searchable if part is not None]
         # Checked for unknown users too: a filter that cannot be understood is always an error.
         labels_of: list[filters.LabelOf] = [part.label_of for part in chosen] or [_no_label]
         compiled = [filters.of_recall(request, field, label_of) for label_of in labels_of]
@@ -169,15 +168,23 @@ class Recall:
             )
         ]
         rankings = [await self._search(*part) for part in searched]
+
+        async def among(part: Partition, condition: Filter) -> list[RankedHit]:
+            """Hits of the same request among some rows of a partition."""
+            whole = Filter(must=(compiled[chosen.index(part)], condition))
+            plan = self._plan(asked, whole, query, min_score=0.0)
+            return self._collect(asked, [part], [await self._search(part, plan, None)], call)
+
         ranked = self._collect(asked, chosen, rankings, call)[: asked.k]
+        ranked = await with_partners(ranked, chosen, among, asked.k)
         own, is_all = list[RankedHit](), False
         if own_max > 0 and chosen and chosen[0].user_id == asked.scope.user_id:
             own, is_all = await self._uncut(asked, chosen[0], compiled[0], query, own_max, call)
-        response = self._response(asked, chosen, rankings, ranked, query, held)
+        response = bare_answer(next(self.names), asked, chosen, rankings, ranked, query, held)
         spend(response.timings, call, started_s, embedded_s)
         traced = make_traced(asked, call, searched, rankings) if is_traced else None
-        language = detect_language(asked.text)
-        return Found(response, ranked, own, is_all, language, asked.view.now_us, traced)
+        said_in = detect_language(asked.text)
+        return Found(response, ranked, own, is_all, said_in, asked.view.now_us, traced)
 
     async def _uncut(
         self,
@@ -265,34 +272,6 @@ class Recall:
                 key=lambda hit: (-hit.score, -hit.record.create_time_us, -hit.record.label)
             )
         return collected
-
-    def _response(
-        self,
-        asked: Ask,
-        chosen: list[Partition],
-        rankings: list[Ranking],
-        ranked: list[RankedHit],
-        query: Query,
-        held: int,
-    ) -> pb.RecallResponse:
-        """Everything of the answer but the hits."""
-        response = pb.RecallResponse(
-            recall_id=next(self.names),
-            abstained=not ranked,
-            conflicts=hits.conflicts(ranked),
-            revision=held,
-            degraded=(*asked.degraded, *query.degraded),
-            situation=query.situation,
-            excluded=hits.excluded(rankings, asked.k, len(ranked)),
-        )
-        if not ranked:
-            if not any(len(part) for part in chosen):
-                response.abstain_reason = pb.AbstainReason.ABSTAIN_REASON_NO_MEMORIES
-            elif not any(ranking.matched for ranking in rankings):
-                response.abstain_reason = pb.AbstainReason.ABSTAIN_REASON_NO_MATCH
-            else:
-                response.abstain_reason = pb.AbstainReason.ABSTAIN_REASON_BELOW_CUT
-        return response
 
 
 def _no_label(_: str) -> int | None:

@@ -28,6 +28,7 @@ from recalld.server.partitions import Partitions
 from recalld.server.reading import Reading
 from recalld.server.recall import Recall
 from recalld.server.remember import Remember
+from recalld.server.resolve import ResolveConflict
 from recalld.server.roles import Roles
 from recalld.server.traces import Traces
 from recalld.server.update import UpdateMemory
@@ -51,6 +52,7 @@ SERVICES: tuple[tuple[ServiceDescriptor, tuple[str, ...]], ...] = (
             "ListKeys",
             "UpdateMemory",
             "Forget",
+            "ResolveConflict",
             "ExportMemories",
         ),
     ),
@@ -137,6 +139,7 @@ class Table:
                 "ListKeys": reading.keys,
                 "UpdateMemory": UpdateMemory(parts.partitions, parts.writer, parts.embedder),
                 "Forget": Forget(parts.partitions, parts.writer),
+                "ResolveConflict": ResolveConflict(parts.partitions, parts.writer),
                 "ExportMemories": reading.export,
                 "Recall": recall,
                 "BatchRecall": BatchRecall(recall),

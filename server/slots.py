@@ -1,24 +1,30 @@
 """What happens when a new value meets the current ones of its slot.
 
-Precedence, supersession, bounded sets.
-
-Precedence is by time of the event, except that an agent's inference never overrules what the user
-said.
+Supersession, history, conflicts and bounded sets. Who wins is `precedence`'s matter; a value that
+is only edited or brought back meets its slot by the same rules as a new one.
 """
 
 from __future__ import annotations
 
-import uuid
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from recalld.server import conflicts, doubts
 from recalld.server.change import Change
-from recalld.server.codec import shown_status
 from recalld.server.limits import SET_SIZE_DEFAULT
-from recalld.server.partition import CURRENT, Slot, slot_of
-from recalld.storage.record import Importance, KeyCardinality, MemoryRecord, StatedBy, Status
+from recalld.server.partition import CURRENT, slot_of
+from recalld.server.precedence import (
+    Standing,
+    holds_now,
+    last_said_us,
+    rank,
+    standing,
+    start_us,
+)
+from recalld.storage.record import Importance, KeyCardinality, MemoryRecord, Status
 from recalld.v1 import memory_service_pb2
 
 Outcome = memory_service_pb2.RememberOutcome
@@ -36,8 +42,8 @@ class Placement:
 
     record: MemoryRecord
     outcome: int
-    superseded_ids: tuple[str, ...] = field(default=())
-    conflicting_ids: tuple[str, ...] = field(default=())
+    superseded_ids: tuple[str, ...] = ()
+    conflicting_ids: tuple[str, ...] = ()
 
 
 def place(change: Change, record: MemoryRecord, vector: NDArray[np.float32]) -> Placement:
@@ -47,23 +53,24 @@ def place(change: Change, record: MemoryRecord, vector: NDArray[np.float32]) -> 
         return Placement(_refresh(change, same, record), Outcome.REMEMBER_OUTCOME_REFRESHED)
     if 0 != record.expire_time_us <= change.now_us:
         return Placement(change.add(record, vector), Outcome.REMEMBER_OUTCOME_EXPIRED_ON_ARRIVAL)
-    slot = slot_of(record)
-    if slot is None:
-        return Placement(change.add(record, vector), Outcome.REMEMBER_OUTCOME_CREATED)
-    if record.key_cardinality == KeyCardinality.MANY:
-        return _join_set(change, slot, record, vector)
-    return _take_slot(change, slot, record, vector)
+    if same is None and (twin := doubts.twin_of(change, record, vector)) is not None:
+        return Placement(_refresh(change, twin, record), Outcome.REMEMBER_OUTCOME_REFRESHED)
+    placement = settle(change, change.add(record, vector))
+    return _weighed(change, placement, vector)
 
 
 def _is_new_word(change: Change, record: MemoryRecord, same: MemoryRecord) -> bool:
     """Whether the same words are more than a repetition.
 
-    They hold anew when their truth had ended, and they settle a conflict when the user says what an
-    agent had only guessed.
+    They hold anew when their truth had ended, and they settle a conflict when a stronger speaker
+    says them, or when they are said again while nobody outweighs them.
     """
     if 0 != same.valid_to_us <= change.now_us:
         return True
-    return same.status == Status.CONFLICTED and is_guess_against_word(same, record)
+    if same.status != Status.CONFLICTED:
+        return False
+    said_later = record.event_time_us > last_said_us(same)
+    return rank(record) > rank(same) or (said_later and not same.superseded_by)
 
 
 def _refresh(change: Change, same: MemoryRecord, record: MemoryRecord) -> MemoryRecord:
@@ -71,13 +78,12 @@ def _refresh(change: Change, same: MemoryRecord, record: MemoryRecord) -> Memory
 
     One row, confirmed; the stronger importance, confidence and speaker stay.
     """
-    said_by_user = StatedBy.USER in (same.stated_by, record.stated_by)
     return change.edit(
         same,
         confirm_time_us=max(same.confirm_time_us, record.event_time_us),
         importance=max(same.importance, record.importance),
         confidence=max(same.confidence, record.confidence),
-        stated_by=StatedBy.USER if said_by_user else same.stated_by,
+        stated_by=max(same, record, key=rank).stated_by,
         metadata_json=record.metadata_json or same.metadata_json,
         relevant_when=record.relevant_when or same.relevant_when,
         valid_to_us=record.valid_to_us or same.valid_to_us,
@@ -85,146 +91,60 @@ def _refresh(change: Change, same: MemoryRecord, record: MemoryRecord) -> Memory
     )
 
 
-def holds_now(record: MemoryRecord, now_us: int) -> bool:
-    """Whether a record is current and has not run out."""
-    return shown_status(record, now_us) in CURRENT
+def settle(change: Change, record: MemoryRecord) -> Placement:
+    """Let a row that is current meet the other values of its slot.
 
-
-def is_guess_against_word(claim: MemoryRecord, other: MemoryRecord) -> bool:
-    """Whether `claim` is an agent's inference and `other` what the user said."""
-    return claim.stated_by == StatedBy.AGENT and other.stated_by == StatedBy.USER
-
-
-def _take_slot(
-    change: Change, slot: Slot, record: MemoryRecord, vector: NDArray[np.float32]
-) -> Placement:
-    """One value a slot: the later event wins, whatever the order of arrival."""
-    rivals = change.in_slot(slot)
-    stronger = [
-        rival
-        for rival in rivals
-        if is_guess_against_word(record, rival) and holds_now(rival, change.now_us)
-    ]
-    if stronger:
-        return _conflict(change, record, vector, stronger)
-    later = [
-        rival
-        for rival in rivals
-        if _last_said_us(rival) > record.event_time_us and not is_guess_against_word(rival, record)
-    ]
+    Args:
+        change: the plan; the row is in it or in the partition.
+        record: ACTIVE.
+    """
+    slot = slot_of(record)
+    rivals = change.in_slot(slot) if slot is not None else []
+    rivals = [rival for rival in rivals if rival.label != record.label]
+    if slot is None:
+        return Placement(record, Outcome.REMEMBER_OUTCOME_CREATED)
+    if record.key_cardinality == KeyCardinality.MANY:
+        return _join_set(change, record, rivals)
+    stands = [(standing(record, rival, change.now_us), rival) for rival in rivals]
+    later = [rival for how, rival in stands if how == Standing.EARLIER]
     if later:
-        return _join_history(change, slot, record, vector, later)
-    made = change.add(record, vector)
-    for rival in rivals:
-        change.edit(
-            rival,
-            status=Status.SUPERSEDED,
-            superseded_by=made.id,
-            conflict_group="",
-            valid_to_us=_end(rival, made.valid_from_us or made.event_time_us),
+        return _join_history(change, record, later)
+    beaten = tuple(rival for how, rival in stands if how == Standing.WINS)
+    for rival in beaten:
+        conflicts.supersede(change, rival, record)
+    for group in sorted({rival.conflict_group for rival in beaten} - {""}):
+        conflicts.end_if_alone(change, group)
+    against = [rival for how, rival in stands if how in (Standing.CONTESTED, Standing.TIED)]
+    ids = tuple(rival.id for rival in beaten)
+    if against:
+        conflicts.oppose(change, [*against, record])
+        against_ids = tuple(rival.id for rival in against)
+        return Placement(
+            change.rows[record.label], Outcome.REMEMBER_OUTCOME_CONFLICT, ids, against_ids
         )
-    if not rivals:
-        return Placement(made, Outcome.REMEMBER_OUTCOME_CREATED)
-    return Placement(
-        made,
-        Outcome.REMEMBER_OUTCOME_SUPERSEDED_PREVIOUS,
-        superseded_ids=tuple(rival.id for rival in rivals),
-    )
+    done = Outcome.REMEMBER_OUTCOME_SUPERSEDED_PREVIOUS if ids else Outcome.REMEMBER_OUTCOME_CREATED
+    return Placement(change.rows.get(record.label, record), done, ids)
 
 
-def _join_history(
-    change: Change,
-    slot: Slot,
-    record: MemoryRecord,
-    vector: NDArray[np.float32],
-    later: list[MemoryRecord],
-) -> Placement:
+def _join_history(change: Change, record: MemoryRecord, later: Sequence[MemoryRecord]) -> Placement:
     """A value that was replaced before it arrived: it goes between those before and after it."""
-    past = [rival for rival in change.past_of(slot) if not is_guess_against_word(rival, record)]
-    after = [rival for rival in past if _last_said_us(rival) > record.event_time_us]
-    heir = min((*later, *after), key=_last_said_us)
-    end_us = _end(record, _start_after(record, heir))
-    ended = replace(record, status=Status.SUPERSEDED, superseded_by=heir.id, valid_to_us=end_us)
-    made = change.add(ended, vector)
-    start_us = made.valid_from_us or made.event_time_us
-    for rival in past:
-        if rival not in after and rival.valid_to_us > start_us:
-            change.edit(rival, superseded_by=made.id, valid_to_us=start_us)
+    slot = slot_of(record)
+    assert slot is not None
+    past = [other for other in change.past_of(slot) if rank(other) >= rank(record)]
+    after = [other for other in past if last_said_us(other) > record.event_time_us]
+    heir = min((*later, *after), key=last_said_us)
+    made = conflicts.supersede(change, record, heir)
+    made = change.edit(made, superseded_from_us=_start_after(record, heir))
+    begin_us = start_us(made)
+    for other in past:
+        if other not in after and other.superseded_from_us > begin_us:
+            change.edit(other, superseded_by=made.id, superseded_from_us=begin_us)
     return Placement(made, Outcome.REMEMBER_OUTCOME_EXPIRED_ON_ARRIVAL)
-
-
-def _last_said_us(record: MemoryRecord) -> int:
-    """When a value was last said to hold."""
-    return max(record.event_time_us, record.confirm_time_us)
 
 
 def _start_after(record: MemoryRecord, heir: MemoryRecord) -> int:
     """From when on the heir holds: its start, or its confirmation when the record came between."""
-    start_us = heir.valid_from_us or heir.event_time_us
-    return start_us if start_us > record.event_time_us else _last_said_us(heir)
-
-
-def _end(record: MemoryRecord, other_start_us: int) -> int:
-    """End of a value's truth: where its successor starts, unless it said an earlier end itself."""
-    if record.valid_to_us and record.valid_to_us <= other_start_us:
-        return record.valid_to_us
-    return other_start_us
-
-
-def _conflict(
-    change: Change, record: MemoryRecord, vector: NDArray[np.float32], rivals: list[MemoryRecord]
-) -> Placement:
-    """A weaker claim against a strong one: kept and marked, the strong one stays current."""
-    group = _group(*rivals)
-    made = change.add(replace(record, status=Status.CONFLICTED, conflict_group=group), vector)
-    for rival in rivals:
-        if rival.conflict_group != group:
-            change.edit(rival, conflict_group=group)
-    return Placement(
-        made, Outcome.REMEMBER_OUTCOME_CONFLICT, conflicting_ids=tuple(rival.id for rival in rivals)
-    )
-
-
-def _group(*members: MemoryRecord) -> str:
-    """The conflict group that some of the members have already, or a new one."""
-    return next((m.conflict_group for m in members if m.conflict_group), "") or uuid.uuid4().hex
-
-
-def end_conflict(change: Change, group: str) -> None:
-    """Take the mark off when a single member of a conflict group is left."""
-    members = change.partition.matching(lambda record: record.conflict_group == group)
-    present = [change.rows.get(member.label, member) for member in members]
-    left = [member for member in present if holds_now(member, change.now_us)]
-    if len(left) == 1:
-        change.edit(left[0], status=Status.ACTIVE, conflict_group="")
-
-
-def restore(change: Change, record: MemoryRecord) -> None:
-    """Plan the return of a forgotten record, beside what took its slot meanwhile."""
-    slot = slot_of(record)
-    found = change.in_slot(slot) if slot is not None else []
-    rivals = [rival for rival in found if holds_now(rival, change.now_us)]
-    guesses = [rival for rival in rivals if is_guess_against_word(rival, record)]
-    words = [rival for rival in rivals if is_guess_against_word(record, rival)]
-    status, heir_id, group = Status.ACTIVE, record.superseded_by, ""
-    if heir_id:
-        status = Status.SUPERSEDED
-    elif record.key_cardinality == KeyCardinality.MANY:
-        status = Status.ARCHIVED if len(rivals) >= SET_SIZE_DEFAULT else Status.ACTIVE
-    elif words:
-        status, group = Status.CONFLICTED, _group(record, *words)
-    elif len(guesses) < len(rivals):
-        heir_id = next(rival.id for rival in rivals if rival not in guesses)
-        status = Status.SUPERSEDED
-    elif guesses:
-        group = _group(record, *guesses)
-    for guess in guesses if group else ():
-        change.edit(guess, status=Status.CONFLICTED, conflict_group=group)
-    for word in words if group else ():
-        change.edit(word, conflict_group=group)
-    change.edit(
-        record, status=status, superseded_by=heir_id, conflict_group=group, forget_time_us=0
-    )
+    return start_us(heir) if start_us(heir) > record.event_time_us else last_said_us(heir)
 
 
 def _weakness(record: MemoryRecord) -> tuple[float, ...]:
@@ -236,13 +156,65 @@ def _weakness(record: MemoryRecord) -> tuple[float, ...]:
     return (record.importance, record.confidence, last_us, record.label)
 
 
-def _join_set(
-    change: Change, slot: Slot, record: MemoryRecord, vector: NDArray[np.float32]
-) -> Placement:
+def _join_set(change: Change, record: MemoryRecord, others: Sequence[MemoryRecord]) -> Placement:
     """A set of values: they add up; over the bound the weakest one is archived, never lost."""
-    made = change.add(record, vector)
-    members = [member for member in change.in_slot(slot) if holds_now(member, change.now_us)]
+    members = [member for member in (*others, record) if holds_now(member, change.now_us)]
     free = [member for member in members if member.importance != Importance.PINNED]
     for member in sorted(free, key=_weakness)[: max(0, len(members) - SET_SIZE_DEFAULT)]:
         change.edit(member, status=Status.ARCHIVED)
-    return Placement(change.rows[made.label], Outcome.REMEMBER_OUTCOME_CREATED)
+    made = change.rows.get(record.label, record)
+    return Placement(made, Outcome.REMEMBER_OUTCOME_CREATED)
+
+
+def _weighed(change: Change, placement: Placement, vector: NDArray[np.float32]) -> Placement:
+    """Let a stored row meet what stands outside its slot and speaks of the same."""
+    if placement.record.status != Status.ACTIVE:
+        return placement
+    found = doubts.weigh(change, placement.record, vector)
+    outcome = placement.outcome
+    if found.contradicted:
+        outcome = Outcome.REMEMBER_OUTCOME_CONFLICT
+    ids = (*placement.conflicting_ids, *found.contradicted, *found.outdated)
+    record = change.rows[placement.record.label]
+    return replace(placement, record=record, outcome=outcome, conflicting_ids=ids)
+
+
+def resettle(change: Change, before: MemoryRecord, after: MemoryRecord) -> MemoryRecord:
+    """Let an edited row meet its rivals anew, when what decides between them changed.
+
+    What it had decided before the edit stays decided.
+    """
+    if after.status not in CURRENT or _claim(before) == _claim(after):
+        return after
+    free = change.edit(after, status=Status.ACTIVE, superseded_by="", conflict_group="")
+    conflicts.end_if_alone(change, before.conflict_group)
+    placement = settle(change, free)
+    return _weighed(change, placement, change.vector_of(after.label)).record
+
+
+def _claim(record: MemoryRecord) -> tuple[object, ...]:
+    """What decides about a record among others."""
+    return (
+        slot_of(record),
+        record.key_cardinality,
+        record.stated_by,
+        record.event_time_us,
+        record.content_hash,
+    )
+
+
+def restore(change: Change, record: MemoryRecord) -> None:
+    """Plan the return of a forgotten record, beside what took its place meanwhile."""
+    if record.superseded_time_us:
+        change.edit(record, status=Status.SUPERSEDED, forget_time_us=0)
+        return
+    back = change.edit(
+        record, status=Status.ACTIVE, superseded_by="", conflict_group="", forget_time_us=0
+    )
+    slot = slot_of(record)
+    rivals = change.in_slot(slot) if slot is not None else []
+    peers = [rival for rival in rivals if rival.label != back.label and rank(rival) == rank(back)]
+    if peers and record.key_cardinality == KeyCardinality.ONE:
+        conflicts.supersede(change, back, peers[-1])
+    else:
+        _weighed(change, settle(change, back), change.vector_of(record.label))

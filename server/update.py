@@ -11,7 +11,7 @@ from google.protobuf.field_mask_pb2 import FieldMask
 from numpy.typing import NDArray
 
 from recalld.index.batching import BatchingEmbedder
-from recalld.server import access, codec, times, validate
+from recalld.server import access, codec, slots, times, validate
 from recalld.server.call import Call
 from recalld.server.change import Change
 from recalld.server.errors import EtagMismatch, InvalidRequest
@@ -168,7 +168,8 @@ class UpdateMemory:
             raise _TextChanged
         merged = merge(record, request.memory, paths, call)
         values = {name: getattr(merged, name) for path in paths for name in FIELDS[path]}
-        changed = change.edit(record, **values)
+        edited = change.edit(record, **values)
         if vector is not None:
             change.vectors[record.label] = vector
+        changed = slots.resettle(change, record, edited)
         return pb.UpdateMemoryResponse(memory=codec.memory(changed, call.now_us))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import tzinfo
 from typing import Any, TypeVar
@@ -61,8 +61,7 @@ class Writer:
         self._zone = zone
         self._revisions = store.revisions()
         self._published = dict(self._revisions)
-        self._pending: dict[tuple[str, str], asyncio.Future[Any]] = {}
-        self._running: set[asyncio.Task[Any]] = set()
+        self._tasks: dict[Hashable, asyncio.Task[Any]] = {}
 
     def revision(self, tenant: str) -> int:
         """Newest revision handed out to a tenant."""
@@ -82,6 +81,8 @@ class Writer:
     ) -> R:
         """Answer a request, or give again the answer it had under the same request id.
 
+        The work goes on to its end even when the caller is cancelled.
+
         Args:
             call: the call.
             method: full method name.
@@ -94,10 +95,10 @@ class Writer:
         """
         request_id: str = request.request_id  # type: ignore[attr-defined]
         if not request_id:
-            return await run(None)
+            return await self._to_its_end(object(), run(None))
         key = (call.tenant, request_id)
-        while key in self._pending:
-            await asyncio.wait([self._pending[key]])
+        while key in self._tasks:
+            await asyncio.wait([self._tasks[key]])
         body_hash = hashlib.blake2b(
             request.SerializeToString(deterministic=True), digest_size=16
         ).digest()
@@ -109,9 +110,24 @@ class Writer:
                 )
             return response_class.FromString(known.response)
         row = StoredRequest(call.tenant, request_id, method, body_hash, b"", call.clock.now_us())
-        task = asyncio.create_task(_awaited(run(row)))
-        self._pending[key] = task
-        task.add_done_callback(lambda done: _settle(done, self._pending, key))
+        return await self._to_its_end(key, run(row))
+
+    async def drain(self) -> None:
+        """Wait for the writes whose callers have gone away."""
+        while self._tasks:
+            await asyncio.wait(self._tasks.values())
+
+    async def _to_its_end(self, key: Hashable, work: Awaitable[R]) -> R:
+        """Await work that goes on when the caller is cancelled; it is known by `key` meanwhile."""
+
+        def settle(done: asyncio.Task[R]) -> None:
+            """Its error is looked at, whoever still waits for it."""
+            del self._tasks[key]
+            if not done.cancelled():
+                done.exception()
+
+        task = self._tasks[key] = asyncio.create_task(_awaited(work))
+        task.add_done_callback(settle)
         return await asyncio.shield(task)
 
     async def write(
@@ -121,30 +137,10 @@ class Writer:
         plan: Callable[[Change], R],
         row: StoredRequest | None,
     ) -> R:
-        """Plan under the partition's lock, commit, publish.
+        """Plan under the partition's lock, commit, publish; only inside `once`.
 
         Returns the plan's response with its revision, 0 when nothing was written.
-
-        The write goes on to its end even when the caller is cancelled.
         """
-        task = asyncio.create_task(self._locked(call, partition, plan, row))
-        self._running.add(task)
-        task.add_done_callback(self._running.discard)
-        return await asyncio.shield(task)
-
-    async def drain(self) -> None:
-        """Wait for the writes whose callers have gone away."""
-        while self._running:
-            await asyncio.wait(self._running)
-
-    async def _locked(
-        self,
-        call: Call,
-        partition: Partition,
-        plan: Callable[[Change], R],
-        row: StoredRequest | None,
-    ) -> R:
-        """The critical section of one partition."""
         async with partition.lock:
             revision = self.revision(call.tenant) + 1
             change = Change(partition, revision, self._next_label, call.now_us)
@@ -229,17 +225,6 @@ class Writer:
         if known:
             await loop.run_in_executor(self._pool, catch_up)
         self._graphs.consider(partition)
-
-
-def _settle(
-    task: asyncio.Task[Any],
-    pending: dict[tuple[str, str], asyncio.Future[Any]],
-    key: tuple[str, str],
-) -> None:
-    """Take a finished request off the list; its error is looked at, whoever still waits for it."""
-    del pending[key]
-    if not task.cancelled():
-        task.exception()
 
 
 async def _awaited(work: Awaitable[R]) -> R:

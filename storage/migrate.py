@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from recalld.storage.errors import Corrupt, FormatTooNew
+from recalld.storage.record import Status
 
 FORMAT_VERSION = 2
 
@@ -48,8 +49,33 @@ def _add_traces(connection: Connection) -> None:
     )
 
 
+def _tell_ends_apart(connection: Connection) -> None:
+    """What ended a memory by replacing it stands apart from the end that its writer gave.
+
+    Of rows that were replaced before, the last change stands for the time of replacement.
+    """
+    for name, kind, unset in (
+        ("settled_group", "VARCHAR", "''"),
+        ("superseded_from_us", "BIGINT", "0"),
+        ("superseded_time_us", "BIGINT", "0"),
+    ):
+        connection.execute(f"ALTER TABLE memories ADD COLUMN {name} {kind} DEFAULT {unset}")
+        connection.execute(f"ALTER TABLE memories ALTER COLUMN {name} SET NOT NULL")
+        connection.execute(f"ALTER TABLE memories ALTER COLUMN {name} DROP DEFAULT")
+    connection.execute(
+        "UPDATE memories SET superseded_from_us = valid_to_us, superseded_time_us = update_time_us,"
+        f" valid_to_us = 0 WHERE status = {int(Status.SUPERSEDED)}"
+    )
+
+
+def _second(connection: Connection) -> None:
+    """2: traces, and ends told apart."""
+    _add_traces(connection)
+    _tell_ends_apart(connection)
+
+
 # The next format adds its step here and its schema to schema.sql; a step never changes afterwards.
-STEPS: tuple[Step, ...] = (Step(1, _add_traces),)
+STEPS: tuple[Step, ...] = (Step(1, _second),)
 
 
 def migrate(

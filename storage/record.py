@@ -112,7 +112,13 @@ class MemoryRecord:
         event_time_us: when it was true or happened; never 0 (the server fills in its clock).
         create_time_us: record time; update_time_us: last change of any field.
         confirm_time_us: last time the same thing was said again; 0 = never.
-        superseded_by: id of the memory that replaced it; "" = none.
+        valid_from_us, valid_to_us: the writer's own words; what ended it by replacing it is apart.
+        superseded_by: id of the memory that replaced it or, of a current one, that outweighs it;
+            "" = none.
+        conflict_group: shared by current memories that contradict each other; "" = none.
+        settled_group: the conflict group it was in when that was settled, for undoing; "" = none.
+        superseded_from_us: valid time from which its successor holds; 0 = not superseded.
+        superseded_time_us: record time at which it became superseded; 0 = not superseded.
         content_hash: 16 bytes over the folded content, for duplicates and idempotency.
         revision: tenant revision at which this row was last written, > 0.
     """
@@ -146,5 +152,8 @@ class MemoryRecord:
     status: int = Status.ACTIVE
     superseded_by: str = ""
     conflict_group: str = ""
+    settled_group: str = ""
+    superseded_from_us: int = 0
+    superseded_time_us: int = 0
     content_hash: bytes = b""
     revision: int = 0

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,9 @@ COLUMNS: tuple[tuple[str, str], ...] = (
     ("status", "UTINYINT"),
     ("superseded_by", "VARCHAR"),
     ("conflict_group", "VARCHAR"),
+    ("settled_group", "VARCHAR"),
+    ("superseded_from_us", "BIGINT"),
+    ("superseded_time_us", "BIGINT"),
     ("content_hash", "BLOB"),
     ("revision", "BIGINT"),
     ("embedding", "BLOB"),
@@ -74,10 +78,15 @@ TENANT_COLUMNS: tuple[tuple[str, str], ...] = (("tenant", "VARCHAR"), ("revision
 _NAMES = tuple(name for name, _ in COLUMNS)
 # A run of fields that columns and record have in the same order and form.
 _PLAIN = _NAMES[_NAMES.index("visibility") : _NAMES.index("content_hash")]
+INTEGERS = tuple(name for name, kind in COLUMNS if kind == "BIGINT" and name in _PLAIN)
+"""The 64-bit fields of a record that a caller's numbers end up in, beside those of its source."""
 _SCOPE = ("tenant", "user_id", "agent_id", "session_id", "namespace")
 _SOURCE = ("source_session_id", "source_turn", "source_message_id", "source_uri")
 _NO_SOURCE = Source()
 _VECTOR_TYPE = np.dtype("<f4")
+
+
+_plain = attrgetter(*_PLAIN)
 
 
 def row_of(memory: StoredMemory) -> tuple[object, ...]:
@@ -106,21 +115,7 @@ def row_of(memory: StoredMemory) -> tuple[object, ...]:
         source.turn,
         source.message_id,
         source.uri,
-        int(record.visibility),
-        record.language,
-        record.event_time_us,
-        record.valid_from_us,
-        record.valid_to_us,
-        record.create_time_us,
-        record.update_time_us,
-        record.confirm_time_us,
-        record.expire_time_us,
-        record.forget_time_us,
-        record.last_used_time_us,
-        record.access_count,
-        int(record.status),
-        record.superseded_by,
-        record.conflict_group,
+        *_plain(record),
         record.content_hash,
         record.revision,
         None if memory.vector is None else memory.vector.astype(_VECTOR_TYPE, copy=False).tobytes(),

@@ -21,6 +21,7 @@ from recalld.storage.record import (
     Status,
     Visibility,
 )
+from recalld.storage.rows import INTEGERS
 from recalld.storage.store import BATCH_ROW_COUNT_MAX, StoredMemory, StoredRequest, WriteBatch
 
 ID_LENGTH = 32
@@ -151,20 +152,7 @@ def _line(rule: str, rows: list[object]) -> str:
 
 
 def _integers(record: MemoryRecord) -> tuple[int, ...]:
-    return (
-        record.source.turn,
-        record.event_time_us,
-        record.valid_from_us,
-        record.valid_to_us,
-        record.create_time_us,
-        record.update_time_us,
-        record.confirm_time_us,
-        record.expire_time_us,
-        record.forget_time_us,
-        record.last_used_time_us,
-        record.access_count,
-        record.revision,
-    )
+    return (record.source.turn, record.revision, *(getattr(record, name) for name in INTEGERS))
 
 
 def _is_utf8(memory: StoredMemory) -> bool:
@@ -186,6 +174,7 @@ def _is_utf8(memory: StoredMemory) -> bool:
         record.language,
         record.superseded_by,
         record.conflict_group,
+        record.settled_group,
         *record.relevant_when,
     )
 

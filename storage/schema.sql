@@ -51,7 +51,10 @@ CREATE TABLE memories (
     content_hash       BLOB     NOT NULL,
     revision           BIGINT   NOT NULL,
     embedding          BLOB,
-    fingerprint        VARCHAR  NOT NULL
+    fingerprint        VARCHAR  NOT NULL,
+    settled_group      VARCHAR  NOT NULL,
+    superseded_from_us BIGINT   NOT NULL,
+    superseded_time_us BIGINT   NOT NULL
 );
 
 CREATE TABLE requests (

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from recalld.cli import (
+    conflict_commands,
     memory_commands,
     output,
     recall_commands,
@@ -55,6 +56,7 @@ def build() -> typer.Typer:
     for commands in (
         server_commands,
         memory_commands,
+        conflict_commands,
         recall_commands,
         trace_commands,
         transfer_commands,

@@ -111,7 +111,8 @@ def _write_notes(result: RecallResult) -> None:
     if result.abstained:
         exits.print_note(f"nothing recalled: {result.abstain_reason}")
     for conflict in result.conflicts:
-        exits.print_note(f"these contradict each other: {' '.join(conflict.memory_ids)}")
+        ids = " ".join(conflict.memory_ids)
+        exits.print_note(f"these contradict each other: {ids} (group {conflict.conflict_group})")
     if result.degraded:
         exits.print_note(f"degraded: {' '.join(result.degraded)}")
 

@@ -130,6 +130,12 @@ class AsyncClient:
         """Forgets by exactly one selector; see `Client.forget`."""
         return await self._run(self._calls.forget(dict(which)))
 
+    async def resolve(
+        self, conflict_group: str, **how: Unpack[options.ResolveOptions]
+    ) -> tuple[models.Memory, ...]:
+        """Settles a conflict, or takes that back; see `Client.resolve`."""
+        return await self._run(self._calls.resolve(conflict_group, dict(how)))
+
     async def recall(
         self, text: str | None = None, **query: Unpack[options.RecallOptions]
     ) -> models.RecallResult:

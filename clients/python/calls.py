@@ -154,6 +154,14 @@ class CallFactory:
             call.setdefault("timeout", self.timeouts.admin_s)
         return self._call("MemoryService/Forget", request, call, decode.forgotten)
 
+    def resolve(
+        self, conflict_group: str, options: dict[str, Any]
+    ) -> Call[tuple[models.Memory, ...]]:
+        """ResolveConflict."""
+        scope, call = self._scope(options), _take(options, "timeout", "request_id")
+        request = requests.resolve(scope, conflict_group, **options)
+        return self._call("MemoryService/ResolveConflict", request, call, decode.resolved)
+
     def export(self, options: dict[str, Any]) -> Call[models.Memory]:
         """ExportMemories; `decode` reads one message of the stream."""
         scope, call = self._scope(options), _take(options, "timeout")

@@ -154,6 +154,24 @@ class Client:
         """
         return self._run(self._calls.forget(dict(which)))
 
+    def resolve(
+        self, conflict_group: str, **how: Unpack[options.ResolveOptions]
+    ) -> tuple[models.Memory, ...]:
+        """Settles a conflict by exactly one of `winner_id`, `keep_all`, `undo`.
+
+        Args:
+            conflict_group: `conflict_group` of a memory or of `RecallResult.conflicts`.
+            **how: `winner_id`: that one is right, the others are superseded; `keep_all`: all hold;
+                `undo` takes the last settlement of the group back; `etag` of the winner.
+
+        Returns:
+            The members of the group after the change.
+
+        Raises:
+            MemoryNotFound: If there is no such conflict, or the winner is not in it.
+        """
+        return self._run(self._calls.resolve(conflict_group, dict(how)))
+
     def recall(
         self, text: str | None = None, **query: Unpack[options.RecallOptions]
     ) -> models.RecallResult:

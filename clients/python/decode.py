@@ -88,6 +88,11 @@ def remembered(response: memory_pb2.RememberResponse) -> models.Remembered:
     return models.Remembered(results, response.revision)
 
 
+def resolved(response: memory_pb2.ResolveConflictResponse) -> tuple[models.Memory, ...]:
+    """Answer of ResolveConflict."""
+    return tuple(memory(message) for message in response.memories)
+
+
 def page(response: memory_pb2.ListMemoriesResponse) -> models.Page:
     """Answer of ListMemories."""
     memories = tuple(memory(message) for message in response.memories)

@@ -153,6 +153,15 @@ class ForgetOptions(WriteOptions, total=False):
     etag: str
 
 
+class ResolveOptions(WriteOptions, total=False):
+    """How a conflict is settled (exactly one of the first three)."""
+
+    winner_id: str
+    keep_all: bool
+    undo: bool
+    etag: str
+
+
 class RecallOptions(CallOptions, total=False):
     """Fields of the recall, as in `Query`."""
 

@@ -18,6 +18,7 @@ from recalld.v1 import memory_service_pb2 as memory_pb2
 from recalld.v1 import recall_service_pb2 as recall_pb2
 from recalld.v1 import types_pb2
 
+RESOLUTIONS = ("winner_id", "keep_all", "undo")
 FORGET_SELECTORS = ("ids", "key", "filter", "content", "all_memories")
 VECTOR_FIELDS = ("vector", "vector_fingerprint")
 
@@ -159,6 +160,25 @@ def forget(
         dry_run=dry_run,
         etag=etag,
         **{wire_name: encode(given)},
+    )
+
+
+def resolve(
+    scope: types_pb2.Scope, conflict_group: str, *, etag: str = "", **resolutions: Any
+) -> memory_pb2.ResolveConflictRequest:
+    """Request of ResolveConflict, with exactly one of `RESOLUTIONS`."""
+    unknown = sorted(set(resolutions) - set(RESOLUTIONS))
+    if unknown:
+        raise TypeError(f"resolve: unexpected keyword argument {unknown[0]!r}")
+    chosen = {name: given for name, given in resolutions.items() if given not in (None, False)}
+    if len(chosen) != 1:
+        raise ValueError(f"resolve: give exactly one of {', '.join(RESOLUTIONS)}")
+    return build(
+        memory_pb2.ResolveConflictRequest,
+        scope=scope,
+        conflict_group=conflict_group,
+        etag=etag,
+        **chosen,
     )
 
 

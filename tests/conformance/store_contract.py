@@ -79,6 +79,9 @@ class StoreContract:
             status=Status.SUPERSEDED,
             superseded_by="f" * 32,
             conflict_group="g",
+            settled_group="h",
+            superseded_from_us=11,
+            superseded_time_us=12,
             content_hash=bytes(range(16)),
             revision=1,
         )

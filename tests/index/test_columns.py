@@ -4,7 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.index.columns import KEY, Columns, Dictionary, IndexRow
+from recalld.index.columns import KEY, Columns, IndexRow
+from recalld.index.dictionary import Dictionary
 
 
 def row(label: int, **values) -> IndexRow:

@@ -1,5 +1,6 @@
 """Which rows may answer, against plain Python."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -53,6 +54,8 @@ def rows(draw, label=1):
         valid_from_us=draw(TIME),
         valid_to_us=draw(TIME),
         expire_time_us=draw(TIME),
+        outweighed=draw(small(0, 1)),
+        superseded_from_us=draw(TIME),
         superseded_time_us=draw(TIME),
         agent_id=draw(st.sampled_from(["", "a1", "a2"])),
         namespace=draw(NAMESPACE),
@@ -135,7 +138,9 @@ def test_removed_rows_are_left_out_first():
 
 def test_as_of_shows_what_was_current_then():
     """A superseded home shows up as of a time before its successor, and the successor does not."""
-    old = IndexRow(1, "", 1, event_time_us=10, status=2, superseded_time_us=50)
+    old = IndexRow(
+        1, "", 1, event_time_us=10, status=2, superseded_from_us=50, superseded_time_us=60
+    )
     new = IndexRow(2, "", 1, event_time_us=50)
     columns = Columns.empty().appended([old, new])
     assert exclude(columns, View(now_us=90, as_of_us=30), Filter()).tolist() == [
@@ -146,6 +151,16 @@ def test_as_of_shows_what_was_current_then():
         Excluded.SUPERSEDED,
         Excluded.NO,
     ]
+
+
+def test_known_at_goes_by_the_time_of_learning():
+    """What was replaced from 50 on, and learned at 70, was current knowledge at 60."""
+    row = IndexRow(1, "", 1, event_time_us=10, create_time_us=10, status=2)
+    row = dataclasses.replace(row, superseded_from_us=50, superseded_time_us=70)
+    columns = Columns.empty().appended([row])
+    assert exclude(columns, View(now_us=90, known_at_us=60), Filter()).tolist() == [Excluded.NO]
+    gone = exclude(columns, View(now_us=90, known_at_us=80), Filter())
+    assert gone.tolist() == [Excluded.SUPERSEDED]
 
 
 def test_unknown_fields_and_oversized_filters_are_refused():

@@ -134,7 +134,9 @@ class Machine(RuleBasedStateMachine):
         self, user: str, agent: str, key: str, content: str, day: int, private: bool
     ) -> Any:
         private = private and agent != ""
-        made = Row(user, agent, key, content, private, NOW_US + day * DAY_US)
+        # A microsecond apart: what is said at one time has no clear winner, a matter of its own.
+        said_us = NOW_US + day * DAY_US + self.revision
+        made = Row(user, agent, key, content, private, said_us)
         same, outcome = self.expect(made)
         fields = {"visibility": PRIVATE} if private else {}
         item = memory(content, key=key, event_time=made.said, **fields)

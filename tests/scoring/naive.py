@@ -97,12 +97,12 @@ def visible(row: Any, view: Any) -> str:
         return "NOT_YET_KNOWN"
     status, valid_to_us = row.status, row.valid_to_us
     if status == 2 and row.superseded_time_us:
-        if view.as_of_us and row.superseded_time_us > view.as_of_us:
-            status = 1
-        elif view.known_at_us and row.superseded_time_us > view.known_at_us:
-            status = 1
-            # The end that the successor set was not known then.
-            valid_to_us = 0 if valid_to_us == row.superseded_time_us else valid_to_us
+        if view.known_at_us and row.superseded_time_us > view.known_at_us:
+            status = 1  # Neither the successor nor the end that it set was known then.
+        else:
+            if view.as_of_us and row.superseded_from_us > view.as_of_us:
+                status = 1
+            valid_to_us = min(valid_to_us or row.superseded_from_us, row.superseded_from_us)
     elif status == 4 and view.as_of_us:
         if row.expire_time_us > view.as_of_us:
             status = 1

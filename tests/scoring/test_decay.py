@@ -26,12 +26,13 @@ AGES = st.integers(-(10**15), 10**16)
 NOW_US = 2 * 10**16
 
 
-def factors(kinds, levels, ages_us, confidence=None, speakers=None):
+def factors(kinds, levels, ages_us, confidence=None, speakers=None, outweighed=0):
     """Return float32[3, m] of memories, named in the order of their rows."""
     m = len(ages_us)
     small = np.zeros((masks.SMALL_COUNT, m), dtype=np.uint8)
     small[masks.KIND], small[masks.IMPORTANCE] = kinds, levels
     small[masks.STATED_BY] = 1 if speakers is None else speakers
+    small[masks.OUTWEIGHED] = outweighed
     sure = np.ones(m) if confidence is None else np.asarray(confidence)
     anchors = NOW_US - np.array(ages_us, dtype=np.int64)
     rows = np.arange(m)
@@ -93,3 +94,9 @@ def test_importance_and_confidence_are_ordered_and_bounded():
     assert np.allclose(sure, [0.8, 0.9, 1.0])
     speakers = factors([1] * 5, [1] * 5, [0] * 5, speakers=range(5))[CONFIDENCE_ROW]
     assert speakers[params.AGENT] < speakers[params.USER] == 1
+
+
+def test_an_outweighed_memory_counts_a_tenth():
+    """A memory that another one outweighs keeps a tenth of its factor, never nothing."""
+    trust = factors([1] * 2, [1] * 2, [0] * 2, outweighed=[0, 1])[CONFIDENCE_ROW]
+    assert np.allclose(trust, [1.0, 0.1])

@@ -56,7 +56,17 @@ def test_anchor_is_the_newest_sign_of_life() -> None:
 
 
 def test_superseded_time() -> None:
-    """Only superseded records have a time from which they are."""
-    assert index_row(RECORD, UTC).superseded_time_us == 0
-    past = dataclasses.replace(RECORD, status=Status.SUPERSEDED)
-    assert index_row(past, UTC).superseded_time_us == 12
+    """A superseded record keeps its own end beside when it was replaced, in the world and here."""
+    past = dataclasses.replace(
+        RECORD, status=Status.SUPERSEDED, superseded_from_us=13, superseded_time_us=14
+    )
+    row = index_row(past, UTC)
+    assert (row.valid_to_us, row.superseded_from_us, row.superseded_time_us) == (12, 13, 14)
+
+
+def test_outweighed() -> None:
+    """A current record that another one outweighs is marked; one that is history is not."""
+    weak = dataclasses.replace(RECORD, superseded_by="b" * 32)
+    assert index_row(weak, UTC).outweighed == 1
+    assert index_row(dataclasses.replace(weak, status=Status.SUPERSEDED), UTC).outweighed == 0
+    assert index_row(RECORD, UTC).outweighed == 0

@@ -147,13 +147,17 @@ async def test_guess_against_word_is_a_conflict(core: Core) -> None:
     assert (await core.get("u", key="city")).content == "Leeds"
 
 
-async def test_second_guess_joins_the_conflict(core: Core) -> None:
-    """A second guess against the same word joins the first one's conflict group."""
-    await say(core, "Leeds", 0)
+async def test_second_guess_takes_the_place_of_the_first(core: Core) -> None:
+    """A second guess against the same word supersedes the first one and is contested like it."""
+    word = await say(core, "Leeds", 0)
     first = await say(core, "York", 3, stated_by=Speaker.STATED_BY_AGENT)
     second = await say(core, "Hull", 4, stated_by=Speaker.STATED_BY_AGENT)
-    groups = {(await core.get("u", item.id)).conflict_group for item in (first, second)}
+    assert second.outcome == CONFLICT
+    assert list(second.superseded_ids) == [first.id]
+    assert list(second.conflicting_ids) == [word.id]
+    groups = {(await core.get("u", item.id)).conflict_group for item in (word, second)}
     assert len(groups) == 1
+    assert await current(core) == ["Hull", "Leeds"]
 
 
 async def test_word_overrules_a_later_guess(core: Core) -> None:

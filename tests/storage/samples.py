@@ -98,6 +98,9 @@ def any_memory(draw: st.DrawFn, label: int, revision: int, tenant: str) -> Store
         status=draw(st.sampled_from(Status)),
         superseded_by=draw(_TEXT),
         conflict_group=draw(_TEXT),
+        settled_group=draw(_TEXT),
+        superseded_from_us=draw(_TIME),
+        superseded_time_us=draw(_TIME),
         content_hash=draw(st.sampled_from([b"", bytes(range(16)), b"\xff" * 16])),
         revision=revision,
     )

@@ -103,3 +103,21 @@ def test_a_gap_between_steps_is_refused(connection: duckdb.DuckDBPyConnection, p
 def test_the_steps_lead_to_the_current_format() -> None:
     """The product's own steps lead without a gap from version 1 to the current one."""
     assert [step.version for step in STEPS] == list(range(1, FORMAT_VERSION))
+
+
+def test_the_first_format_is_brought_up(path: Path) -> None:
+    """Of a row replaced under format 1, the end is the successor's and its own is not known."""
+    with duckdb.connect(str(path)) as old:
+        old.execute("CREATE TABLE meta (key VARCHAR PRIMARY KEY, value VARCHAR)")
+        old.execute("INSERT INTO meta VALUES ('format_version', '1')")
+        old.execute(
+            "CREATE TABLE memories (label BIGINT PRIMARY KEY, status UTINYINT NOT NULL,"
+            " valid_to_us BIGINT NOT NULL, update_time_us BIGINT NOT NULL)"
+        )
+        old.execute("INSERT INTO memories VALUES (1, 1, 7, 8), (2, 2, 9, 10)")
+        assert migrate(old, path) == FORMAT_VERSION - 1
+        found = old.execute(
+            "SELECT label, valid_to_us, superseded_from_us, superseded_time_us, settled_group"
+            " FROM memories ORDER BY label"
+        ).fetchall()
+    assert found == [(1, 7, 0, 0, ""), (2, 0, 9, 10, "")]

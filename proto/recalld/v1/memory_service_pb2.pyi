@@ -232,20 +232,22 @@ class PurgeReceipt(_message.Message):
     def __init__(self, id: _Optional[str] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., row_count: _Optional[int] = ..., snapshot_count: _Optional[int] = ..., verified_file_count: _Optional[int] = ...) -> None: ...
 
 class ResolveConflictRequest(_message.Message):
-    __slots__ = ("scope", "conflict_group", "winner_id", "keep_all", "undo", "request_id")
+    __slots__ = ("scope", "conflict_group", "winner_id", "keep_all", "undo", "request_id", "etag")
     SCOPE_FIELD_NUMBER: _ClassVar[int]
     CONFLICT_GROUP_FIELD_NUMBER: _ClassVar[int]
     WINNER_ID_FIELD_NUMBER: _ClassVar[int]
     KEEP_ALL_FIELD_NUMBER: _ClassVar[int]
     UNDO_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    ETAG_FIELD_NUMBER: _ClassVar[int]
     scope: _types_pb2.Scope
     conflict_group: str
     winner_id: str
     keep_all: bool
     undo: bool
     request_id: str
-    def __init__(self, scope: _Optional[_Union[_types_pb2.Scope, _Mapping]] = ..., conflict_group: _Optional[str] = ..., winner_id: _Optional[str] = ..., keep_all: bool = ..., undo: bool = ..., request_id: _Optional[str] = ...) -> None: ...
+    etag: str
+    def __init__(self, scope: _Optional[_Union[_types_pb2.Scope, _Mapping]] = ..., conflict_group: _Optional[str] = ..., winner_id: _Optional[str] = ..., keep_all: bool = ..., undo: bool = ..., request_id: _Optional[str] = ..., etag: _Optional[str] = ...) -> None: ...
 
 class ResolveConflictResponse(_message.Message):
     __slots__ = ("memories", "revision")

@@ -1,0 +1,219 @@
+"""What a text claims, as far as words tell: numbers, names, polarity, and what it says of a change.
+
+Pure functions of texts, zh and en. They judge words, never meaning: `doubts` weighs them together
+with vectors. Invariant: two texts whose numbers, identifiers or polarity differ never are `same`.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from recalld.index.analyzer import STOP_WORDS
+from recalld.server import cues
+
+_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+_WORD = re.compile(r"[a-z]+(?:['’][a-z]+)?|[\u3400-\u9fff]|[a-z0-9_.\-/@#+]*\d[a-z0-9_.\-/@#+]*")
+_CLAUSE = re.compile(r"[,，;；。!！?？]|\. ")
+_HAN = re.compile(r"[\u3400-\u9fff]")
+_NAME = re.compile(r"\b[A-Z][\w'-]+")
+_NUMERALS = """zero one two three four five six seven eight nine ten eleven twelve"""
+_DIGITS = {word: str(number) for number, word in enumerate(_NUMERALS.split())}
+_HAN_DIGITS = str.maketrans("〇零一二两三四五六七八九", "001223456789")
+_LIGHT = frozenset({"a", "an", "the", "that", "is", "are", "am", "be", "do", "does", "so", "very"})
+_LIGHT |= frozenset("的了是着呢吧啊呀哦正已经") | {"really", "just", "also", "please", "been"}
+_SPEAKER = frozenset({"i", "my", "me", "mine", "we", "our", "us", "我", "们", "咱"})
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A text read as a claim; every reading is made once, when it is asked for."""
+
+    text: str
+
+    @cached_property
+    def folded(self) -> str:
+        """NFKC, lower case."""
+        return unicodedata.normalize("NFKC", self.text).lower()
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        """Words, single Chinese characters, numbers and identifiers, in order."""
+        return tuple(_DIGITS.get(word, word) for word in _WORD.findall(self.folded))
+
+    @cached_property
+    def numbers(self) -> tuple[str, ...]:
+        """Numbers in order, words and Chinese digits counted as digits."""
+        spelled = " ".join(_DIGITS.get(word, word) for word in self.folded.split())
+        return tuple(_NUMBER.findall(spelled.translate(_HAN_DIGITS)))
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Identifiers, and capitalised words but the first, in order."""
+        marked = [word for word in self.words if any(c.isdigit() for c in word)]
+        whole = unicodedata.normalize("NFKC", self.text)
+        return (*marked, *[m[0].lower() for m in _NAME.finditer(whole) if m.start() > 0])
+
+    @cached_property
+    def negations(self) -> int:
+        """How often it denies."""
+        return len(cues.NEGATING.findall(self.folded))
+
+    @cached_property
+    def denies(self) -> bool:
+        """Whether the statement as a whole denies: once, or otherwise an odd number of times."""
+        return (self.negations + bool(cues.OPPOSING.search(self.folded))) % 2 == 1
+
+    def clause_like(self, other: Claim) -> Claim:
+        """The clause that shares the most with another claim; the others are beside the point."""
+        clauses = [Claim(part) for part in _CLAUSE.split(self.folded) if part.strip()]
+        return max(clauses, key=lambda c: (c.content & other.content).total(), default=self)
+
+    @cached_property
+    def content(self) -> Counter[str]:
+        """Words that carry meaning: stems of English ones, pairs of Chinese characters."""
+        latin = [w for w in self.words if not _HAN.match(w) and w not in STOP_WORDS]
+        han = re.findall(r"[\u3400-\u9fff]+", self.folded)
+        pairs = [run[i : i + 2] for run in han for i in range(len(run) - 1)]
+        return Counter([_stem(word) for word in latin] + pairs)
+
+    @cached_property
+    def bare(self) -> tuple[str, ...]:
+        """Words without those that change nothing, the speaker spelled one way."""
+        return tuple("i" if word in _SPEAKER else word for word in self.words if word not in _LIGHT)
+
+
+def _stem(word: str) -> str:
+    """A word without its commonest endings."""
+    for ending in ("ing", "ies", "ed", "es", "'s", "s"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return word[: -len(ending)]
+    return word
+
+
+def is_same(one: Claim, other: Claim) -> bool:
+    """Whether two texts of near-equal vectors say the same: the same words, at most reordered.
+
+    Numbers, names and negations stand in the same order, and so do all Chinese characters.
+    """
+    if (one.numbers, one.names, one.negations) != (other.numbers, other.names, other.negations):
+        return False
+    if set(one.bare) - {"i"} != set(other.bare) - {"i"}:
+        return False
+    if _HAN.search(one.folded + other.folded):
+        return _without_speaker(one) == _without_speaker(other)
+    return True
+
+
+def _without_speaker(claim: Claim) -> list[str]:
+    return [word for word in claim.bare if word != "i"]
+
+
+class Features(NamedTuple):
+    """What speaks for and against a pair's contradicting each other, each in [0, 1].
+
+    `nearness` of vectors; `share` of the words of the shorter text; `kept`: the newer one holds all
+    of the older; the newer one `ends`, `changes` or `corrects` something; one denies what the other
+    says (`flips`); both are `absolute`; numbers `differ`; both hold `values` that exclude each
+    other; they speak of things `apart`; the older one is `spent`, itself the word of an end. Then
+    products: `told` = ends, changes or corrects, and not apart.
+    """
+
+    nearness: float
+    share: float
+    kept: float
+    ends: float
+    changes: float
+    corrects: float
+    flips: float
+    absolute: float
+    differ: float
+    values: float
+    apart: float
+    spent: float
+    near_told: float
+    share_told: float
+    share_flips: float
+    share_values: float
+    share_differ: float
+    near_opposed: float
+
+    @property
+    def tells_of_change(self) -> bool:
+        """Whether the newer text says that something is no longer so, and not of another thing."""
+        told = bool(self.ends or self.changes or self.corrects)
+        return told and self.share > 0 and not self.apart
+
+    @property
+    def opposes(self) -> bool:
+        """Whether the texts differ in something that can make both of them impossible."""
+        limits = bool(self.differ and self.absolute)
+        return bool(self.flips or self.values or limits) and self.share > 0
+
+
+def features(older: Claim, newer: Claim, nearness: float) -> Features:
+    """Read a pair, in order of saying; `nearness` of their vectors: 0 = unrelated, 1 = near."""
+    shared = (older.content & newer.content).total()
+    share = shared / max(1, min(older.content.total(), newer.content.total()))
+    ends = bool(cues.ENDING.search(newer.folded))
+    changes = bool(cues.CHANGING.search(newer.folded))
+    corrects = bool(cues.CORRECTING.search(newer.folded))
+    flips = older.clause_like(newer).denies != newer.clause_like(older).denies
+    absolute = all(cues.ABSOLUTE.search(claim.folded) for claim in (older, newer))
+    numbers = bool(older.numbers) and bool(newer.numbers)
+    differ = numbers and set(older.numbers).isdisjoint(newer.numbers)
+    values, apart = _excludes(older, newer), _apart(older, newer)
+    told = (ends or changes or corrects) and not apart
+    return Features(
+        nearness=nearness,
+        share=share,
+        kept=shared == older.content.total() > 0,
+        ends=ends,
+        changes=changes,
+        corrects=corrects,
+        flips=flips,
+        absolute=absolute,
+        differ=differ,
+        values=values,
+        apart=apart,
+        spent=any(p.search(older.folded) for p in (cues.ENDING, cues.CORRECTING)),
+        near_told=nearness * told,
+        share_told=share * told,
+        share_flips=share * flips,
+        share_values=share * values,
+        share_differ=share * differ * (not apart),
+        near_opposed=nearness * (flips or values) * absolute,
+    )
+
+
+def _excludes(one: Claim, other: Claim) -> bool:
+    """Whether both hold different values of one closed class."""
+    for row in cues.VALUES:
+        if len(row) == 1:
+            found = [set(re.findall(row[0], claim.folded)) for claim in (one, other)]
+            if all(found) and found[0].isdisjoint(found[1]):
+                return True
+            continue
+        held = [
+            {i for i, group in enumerate(row) if re.search(group, claim.folded)}
+            for claim in (one, other)
+        ]
+        if all(held) and held[0].isdisjoint(held[1]):
+            return True
+    return False
+
+
+def _apart(one: Claim, other: Claim) -> bool:
+    """Whether the texts speak of different people, things with names, or circumstances."""
+    for found in (
+        [{n for n in claim.names if not n.isdigit()} for claim in (one, other)],
+        [{m for t in cues.KIN.findall(claim.folded) for m in t if m} for claim in (one, other)],
+        *([set(re.findall(c, claim.folded)) for claim in (one, other)] for c in cues.CONDITIONS),
+    ):
+        if all(found) and found[0].isdisjoint(found[1]):
+            return True
+    return False

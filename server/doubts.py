@@ -1,0 +1,192 @@
+"""A new statement held against the nearest older ones: said again, outdated, or contradicted.
+
+Vectors say which statements are near, `claims` what their words say of each other. It never deletes
+and never supersedes: words and vectors can mislead, so the older statement only counts for less
+(`superseded_by` names the newer one) or both are marked as contradicting. Work is bounded: a few
+neighbours a statement. What is decided is stored, so a restart changes nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recalld.index.nearest import nearest
+from recalld.scoring.params import Scale
+from recalld.server import conflicts
+from recalld.server.change import Change
+from recalld.server.claims import Claim, Features, features, is_same
+from recalld.server.partition import CURRENT, TOPIC_KINDS, slot_of
+from recalld.server.precedence import holds_now, rank
+from recalld.storage.record import Kind, MemoryRecord, Status
+
+NEIGHBOUR_COUNT = 8
+"""Statements that one is held against. What it replaces is nearly always its nearest neighbour."""
+TWIN_COSINE_MIN = 0.85
+TWIN_SPREADS_MIN = 4.0
+"""Nearness of two wordings of one thing: above both, since models differ in their background."""
+NEAR_FROM, NEAR_TO = 2.5, 4.5
+"""Spreads above the background between which nearness goes from 0 to 1."""
+LIKELY = 0.5
+"""Probability from which a pair counts as outdated or contradicting."""
+# Logistic weights of `claims.features`, then the bias: fitted by bench/fit_claims.py to one half of
+# tests/data/claim_pairs.jsonl; the other half judges them.
+OUTDATED_WEIGHTS = (
+    *(0.4, 2.7, -2.71, 1.91, 0.38, 0.44, -0.13, -1.15, 0.75),
+    *(-0.32, 0.49, -0.24, 3.52, 4.6, 1.66, -0.17, 0.32, -0.1, -5.53),
+)
+CONTRADICTED_WEIGHTS = (
+    *(3.17, 1.25, -0.81, -1.05, -0.99, -0.23, 1.92, 3.33, 1.69),
+    *(3.79, -1.13, -0.13, -0.44, -0.26, 3.67, 2.02, 0.26, 0.71, -6.97),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Ids of what a statement contradicts, and of what it makes doubtful."""
+
+    contradicted: tuple[str, ...] = ()
+    outdated: tuple[str, ...] = ()
+
+
+def nearness(cosine: float, scale: Scale) -> float:
+    """A cosine on a scale from 0, unrelated, to 1, near, that holds for any model."""
+    spreads = (cosine - scale.mean) / scale.spread
+    return min(1.0, max(0.0, (spreads - NEAR_FROM) / (NEAR_TO - NEAR_FROM)))
+
+
+def outdated(pair: Features) -> float:
+    """How likely it is that the newer of a pair tells of a change of the older, in [0, 1]."""
+    return _logistic(OUTDATED_WEIGHTS, pair) if pair.tells_of_change else 0.0
+
+
+def contradicted(pair: Features) -> float:
+    """How likely it is that both of a pair cannot hold, in [0, 1]."""
+    return _logistic(CONTRADICTED_WEIGHTS, pair) if pair.opposes else 0.0
+
+
+def _logistic(weights: tuple[float, ...], pair: Features) -> float:
+    """Probability of a weighted sum; the last weight is the bias."""
+    total = sum(w * v for w, v in zip(weights, pair, strict=False)) + weights[-1]
+    return 1.0 / (1.0 + math.exp(-total))
+
+
+def twin_of(
+    change: Change, record: MemoryRecord, vector: NDArray[np.float32]
+) -> MemoryRecord | None:
+    """The current record that says the same in other words, or None.
+
+    Occurrences are never folded: the same words at another time are another event.
+    """
+    if record.kind in TOPIC_KINDS:
+        return None
+    scale = change.partition.index.scale
+    least = max(TWIN_COSINE_MIN, scale.mean + TWIN_SPREADS_MIN * scale.spread)
+    claim = Claim(record.content)
+    for other, cosine in _neighbours(change, record, vector):
+        equal = (other.kind, other.key, other.value_json) == (
+            record.kind,
+            record.key,
+            record.value_json,
+        )
+        if cosine > least and equal and is_same(Claim(other.content), claim):
+            return other if other.status == Status.ACTIVE and not other.superseded_by else None
+    return None
+
+
+def weigh(change: Change, record: MemoryRecord, vector: NDArray[np.float32]) -> Found:
+    """Hold a planned row against its neighbours, and plan the marks that follow.
+
+    Args:
+        change: the plan; `record` is in it.
+        record: ACTIVE.
+        vector: of the record.
+    """
+    best: dict[Callable[[Features], float], tuple[float, MemoryRecord]] = {}
+    for other, cosine in _neighbours(change, record, vector):
+        older, newer = _in_order(other, record)
+        if _is_rival(other, record) or older.kind in TOPIC_KINDS:
+            continue
+        near = nearness(cosine, change.partition.index.scale)
+        pair = features(Claim(older.content), Claim(newer.content), near)
+        for judge in (outdated, contradicted):
+            if judge(pair) > best.get(judge, (LIKELY, other))[0]:
+                best[judge] = (judge(pair), other)
+    if outdated in best and best[outdated] >= best.get(contradicted, (0.0,)):
+        return _doubt(change, record, best[outdated][1])
+    if contradicted in best:
+        return _oppose(change, record, best[contradicted][1])
+    return Found()
+
+
+def _in_order(other: MemoryRecord, record: MemoryRecord) -> tuple[MemoryRecord, MemoryRecord]:
+    """The older and the newer of two records."""
+    first, second = sorted((other, record), key=lambda r: (r.event_time_us, r.label))
+    return first, second
+
+
+def _is_rival(other: MemoryRecord, record: MemoryRecord) -> bool:
+    """Whether their slot decides between two records already."""
+    slot = slot_of(record)
+    return slot is not None and slot == slot_of(other)
+
+
+def _doubt(change: Change, record: MemoryRecord, other: MemoryRecord) -> Found:
+    """Mark the older one as possibly outdated; a weaker speaker's word only as contradicting."""
+    older, newer = _in_order(other, record)
+    if rank(newer) < rank(older):
+        return _oppose(change, record, other)
+    if older.superseded_by:
+        return Found()
+    change.edit(older, superseded_by=newer.id)
+    return Found(outdated=(other.id,))
+
+
+def _oppose(change: Change, record: MemoryRecord, other: MemoryRecord) -> Found:
+    """Mark two statements as contradicting each other; events happened and contradict nothing."""
+    pair = [change.rows.get(r.label, r) for r in (other, record)]
+    if any(r.kind in TOPIC_KINDS or r.superseded_by for r in pair):
+        return Found()
+    conflicts.oppose(change, pair)
+    return Found(contradicted=(other.id,))
+
+
+def release(change: Change, ids: set[str]) -> None:
+    """Free what forgotten statements had outweighed."""
+    for other in change.matching(lambda r: r.superseded_by in ids and r.status in CURRENT):
+        if not other.conflict_group:
+            change.edit(other, superseded_by="")
+
+
+def _neighbours(
+    change: Change, record: MemoryRecord, vector: NDArray[np.float32]
+) -> Iterator[tuple[MemoryRecord, float]]:
+    """Current records near a vector with their cosines, nearest first, this call's own included.
+
+    Only such as the same readers see: of the same agent, namespace and visibility.
+    """
+    index = change.partition.index
+    found = dict(nearest(index.generation, vector, NEIGHBOUR_COUNT))
+    part = vector[: index.dim]
+    for label, planned in change.vectors.items():
+        found[label] = float(planned[: index.dim] @ part)
+    where = _readers(record)
+    for label, cosine in sorted(found.items(), key=lambda pair: (-pair[1], -pair[0])):
+        other = change.rows.get(label) or change.partition.records.get(label)
+        if (
+            other is not None
+            and label != record.label
+            and other.kind != Kind.DOCUMENT
+            and _readers(other) == where
+            and holds_now(other, change.now_us)
+        ):
+            yield other, cosine
+
+
+def _readers(record: MemoryRecord) -> tuple[object, ...]:
+    """Who reads a record, and within what."""
+    return (record.scope.agent_id, record.scope.namespace, record.visibility)

@@ -1,0 +1,54 @@
+"""A hit that is contradicted brings its counterpart: an answer never shows one side only.
+
+It makes room by leaving out the weakest hits that nobody contradicts; it never makes an answer
+longer than asked for, and never brings what the request's filter or the asker's view leaves out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from recalld.index.conditions import Filter, LabelIn
+from recalld.server.hits import RankedHit
+from recalld.server.indexing import is_outweighed
+from recalld.server.partition import Partition
+from recalld.storage.record import MemoryRecord, Status
+
+Search = Callable[[Partition, Filter], Awaitable[list[RankedHit]]]
+"""Hits of a partition among some of its rows, without a cut."""
+
+
+async def with_partners(
+    ranked: list[RankedHit], chosen: Sequence[Partition], search: Search, k: int
+) -> list[RankedHit]:
+    """The hits, best first, and what contradicts them on equal terms.
+
+    Args:
+        ranked: at most k hits.
+        chosen: the partitions that were searched.
+        search: ranks some rows for the same request.
+        k: hits asked for.
+    """
+    held = {hit.record.id for hit in ranked}
+    groups = {hit.record.conflict_group for hit in ranked if _is_disputed(hit.record)}
+    found: list[RankedHit] = []
+    for part in chosen if groups else ():
+        labels = [
+            member.label
+            for group in sorted(groups)
+            for member in part.in_group(group)
+            if _is_disputed(member) and member.id not in held
+        ]
+        if labels:
+            found += await search(part, Filter(must=(LabelIn(frozenset(labels)),)))
+    spare = [hit for hit in ranked if not _is_disputed(hit.record)]
+    over = max(0, len(ranked) + len(found) - k)
+    dropped = {hit.record.id for hit in spare[len(spare) - min(over, len(spare)) :]}
+    kept = [hit for hit in ranked if hit.record.id not in dropped]
+    kept += found[: k - len(kept)]
+    return sorted(kept, key=lambda hit: (-hit.score, -hit.record.create_time_us, -hit.record.label))
+
+
+def _is_disputed(record: MemoryRecord) -> bool:
+    """Whether a record contradicts another one, and neither weighs more."""
+    return record.status == Status.CONFLICTED and not is_outweighed(record)

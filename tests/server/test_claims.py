@@ -1,0 +1,104 @@
+"""What texts claim of each other, by their words."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recalld.server.claims import Claim, features, is_same
+
+NUMBERS = st.integers(0, 99_999).map(str)
+IDENTIFIERS = st.from_regex(r"[A-Z]{1,3}-?[0-9]{2,6}", fullmatch=True)
+FRAMES = (
+    "Room {} has a projector",
+    "The parcel {} goes to the office",
+    "会议室{}有投影仪",
+    "订单{}已发货",
+)
+DENIALS = (
+    ("Parking here is allowed", "Parking here is not allowed"),
+    ("I eat fish", "I never eat fish"),
+    ("The gate is locked at night", "The gate isn't locked at night"),
+    ("这里可以停车", "这里不可以停车"),
+    ("我吃鱼", "我从不吃鱼"),
+    ("晚上锁门", "晚上没锁门"),
+)
+SUBJECTS = st.sampled_from(["", "On weekdays, ", "As of May ", "平时，", "周末 "])
+
+
+@given(st.sampled_from(FRAMES), st.one_of(NUMBERS, IDENTIFIERS), st.one_of(NUMBERS, IDENTIFIERS))
+def test_other_numbers_and_identifiers_are_other_claims(frame: str, one: str, two: str) -> None:
+    """Texts are the same only if their numbers and identifiers are."""
+    assert is_same(Claim(frame.format(one)), Claim(frame.format(two))) == (one == two)
+
+
+@given(st.sampled_from(DENIALS), SUBJECTS, NUMBERS)
+def test_a_denial_is_never_the_same(pair: tuple[str, str], lead: str, number: str) -> None:
+    """A text and its denial are two claims, whatever stands before and behind them."""
+    said, denied = (Claim(f"{lead}{text} ({number})") for text in pair)
+    assert is_same(said, said)
+    assert not is_same(said, denied)
+    assert not is_same(denied, said)
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        ("I do not eat meat", "I really do not eat meat"),
+        ("The gate code is 7734", "7734 is the gate code"),
+        ("I get up at six", "I get up at 6"),
+        ("订单A1001已发货", "订单A1001已经发货了"),
+    ],
+)
+def test_wordings_of_one_claim(one: str, two: str) -> None:
+    """Light words, the order of plain words and spelled-out English numbers change nothing."""
+    assert is_same(Claim(one), Claim(two))
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        ("Anna owes Ben money", "Ben owes Anna money"),
+        ("Call at 3 before 5", "Call at 5 before 3"),
+        ("小李借钱给小王", "小王借钱给小李"),
+        ("My cat is ill", "His cat is ill"),
+    ],
+)
+def test_who_and_in_which_order_matters(one: str, two: str) -> None:
+    """The same words with names or numbers exchanged, or of another person, are another claim."""
+    assert not is_same(Claim(one), Claim(two))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I no longer use the blue mug",
+        "We switched from the red line to the bus",
+        "Actually it was on the left",
+        "我不再用那个蓝杯子",
+        "改用公交卡了",
+        "那双鞋退货了",
+        "我已经不练琴了",
+    ],
+)
+def test_cues_of_change(text: str) -> None:
+    """Words of an end, a change or a correction are found in both languages."""
+    assert features(Claim(text), Claim(text), 1.0).tells_of_change
+
+
+@pytest.mark.parametrize("text", ["The blue mug is on the shelf", "我用那个蓝杯子", "不错的杯子"])
+def test_plain_statements_tell_of_no_change(text: str) -> None:
+    """A plain statement tells of none."""
+    assert not features(Claim(text), Claim(text), 1.0).tells_of_change
+
+
+def test_denial_beside_the_point_is_none() -> None:
+    """What is denied in a clause of its own does not oppose the clause that both share."""
+    pair = features(
+        Claim("The flat is on the sixth floor"),
+        Claim("The flat is on the sixth floor, there is no lift"),
+        1.0,
+    )
+    assert not pair.flips
+    assert features(Claim("Dogs may come in"), Claim("Dogs may not come in"), 1.0).flips

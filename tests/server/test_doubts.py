@@ -1,0 +1,131 @@
+"""Statements without a common key: said again, outdated, contradicted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from recalld.scoring.params import Scale
+from recalld.server.claims import Claim, Features, features
+from recalld.server.doubts import LIKELY, contradicted, nearness, outdated
+from recalld.v1 import memory_service_pb2 as pb
+from recalld.v1 import types_pb2
+from tests.server.core import DAY_US, NOW_US, Core, memory, texts
+
+PAIRS = [
+    json.loads(line)
+    for line in (Path(__file__).parents[1] / "data/claim_pairs.jsonl").read_text().splitlines()
+]
+ACTIVE, CONFLICTED = types_pb2.MEMORY_STATUS_ACTIVE, types_pb2.MEMORY_STATUS_CONFLICTED
+
+
+@pytest.mark.parametrize(("name", "judge"), [("update", outdated), ("contradiction", contradicted)])
+def test_judgement_of_pairs_that_taught_nothing(
+    name: str, judge: Callable[[Features], float]
+) -> None:
+    """Of the pairs kept apart four of five marked ones are right, and half are found."""
+    judged = PAIRS[1::2]
+    said = [
+        row
+        for row in judged
+        if judge(features(Claim(row["older"]), Claim(row["newer"]), 1.0)) > LIKELY
+    ]
+    right = sum(row["class"] == name for row in said)
+    assert right >= 0.8 * len(said)
+    assert right >= 0.5 * sum(row["class"] == name for row in judged)
+
+
+def test_nearness_is_bounded() -> None:
+    """The background is 0, what lies far above it 1, what lies between is between."""
+    scale = Scale(0.5, 0.1)
+    assert [nearness(cosine, scale) for cosine in (-1.0, 0.5, 1.0)] == [0.0, 0.0, 1.0]
+    assert nearness(0.85, scale) == pytest.approx(0.5)
+
+
+async def said(core: Core, content: str, day: int = 0, **fields: object) -> pb.RememberResult:
+    """Stores one memory without a key."""
+    item = memory(content, event_time=NOW_US + day * DAY_US, **fields)
+    return (await core.remember("u", item)).results[0]
+
+
+async def test_change_makes_the_older_one_doubtful(core: Core) -> None:
+    """A newer word of an end marks the older statement, which stays and counts for less."""
+    old = await said(core, "We deploy the shop with the blue pipeline", -9)
+    new = await said(core, "We no longer deploy the shop with the blue pipeline")
+    found = await core.get("u", old.id)
+    assert (found.status, found.superseded_by) == (ACTIVE, new.id)
+    assert list(new.conflicting_ids) == [old.id]
+    hits = (await core.recall("u", "deploy the shop blue pipeline", min_score=0.0)).hits
+    assert texts(hits)[0].startswith("We no longer")
+    assert "possibly outdated" in hits[1].reasons
+
+
+async def test_forgetting_the_newer_frees_the_older(core: Core) -> None:
+    """When the newer statement is forgotten nothing speaks against the older one any more."""
+    old = await said(core, "We deploy the shop with the blue pipeline", -9)
+    new = await said(core, "We no longer deploy the shop with the blue pipeline")
+    await core.forget("u", new.id)
+    assert (await core.get("u", old.id)).superseded_by == ""
+    await core.forget("u", new.id, mode=pb.FORGET_MODE_UNDO)
+    assert (await core.get("u", old.id)).superseded_by == new.id
+
+
+async def test_opposites_are_a_conflict(core: Core) -> None:
+    """Statements that deny each other are both marked, and one brings the other into an answer."""
+    one = await said(core, "Dogs are always allowed in the red meeting room", -9)
+    two = await said(core, "Dogs are never allowed in the red meeting room")
+    assert two.outcome == pb.REMEMBER_OUTCOME_CONFLICT
+    pair = [await core.get("u", item.id) for item in (one, two)]
+    assert [item.status for item in pair] == [CONFLICTED] * 2
+    assert pair[0].conflict_group == pair[1].conflict_group != ""
+    for number in range(8):
+        await said(core, f"dogs allowed {number}")
+    answer = await core.recall("u", "Dogs are always allowed in the red meeting room", k=2)
+    assert {hit.memory.id for hit in answer.hits} == {one.id, two.id}
+    assert set(answer.conflicts[0].memory_ids) == {one.id, two.id}
+
+
+async def test_a_shared_name_is_no_contradiction(core: Core) -> None:
+    """Statements that only mention the same thing leave each other alone."""
+    ids = [
+        (await said(core, content)).id
+        for content in (
+            "Wren feeds the ducks by the old mill",
+            "Wren keeps the ledger of the old mill",
+            "The old mill opens two evenings a week",
+        )
+    ]
+    for memory_id in ids:
+        found = await core.get("u", memory_id)
+        assert (found.status, found.superseded_by, found.conflict_group) == (ACTIVE, "", "")
+
+
+async def test_other_wording_is_refreshed(core: Core) -> None:
+    """Two wordings of one statement are one row; another number is another row."""
+    one = await said(core, "Room 301 has a projector", -1)
+    again = await said(core, "Room 301 really has a projector")
+    other = await said(core, "Room 302 has a projector")
+    assert (again.id, again.outcome) == (one.id, pb.REMEMBER_OUTCOME_REFRESHED)
+    assert other.outcome == pb.REMEMBER_OUTCOME_CREATED
+
+
+async def test_users_and_agents_are_apart(core: Core) -> None:
+    """Nothing is held against what another user or another agent said."""
+    old = await said(core, "We deploy the shop with the blue pipeline", -9)
+    new = memory("We no longer deploy the shop with the blue pipeline")
+    await core.remember("v", new)
+    await core.remember("u", new, agent="a")
+    assert (await core.get("u", old.id)).superseded_by == ""
+
+
+async def test_update_into_an_occupied_slot(core: Core) -> None:
+    """A key edited into a taken slot leaves one current value there, by the same precedence."""
+    old = (await core.remember("u", memory("Leeds", key="city", event_time=NOW_US - 9))).results[0]
+    new = (await core.remember("u", memory("York", key="town"))).results[0]
+    await core.update("u", new.id, "key", key="city")
+    found = await core.get("u", old.id)
+    assert (found.status, found.superseded_by) == (types_pb2.MEMORY_STATUS_SUPERSEDED, new.id)
+    assert (await core.get("u", key="city")).content == "York"
