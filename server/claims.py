@@ -88,6 +88,26 @@ class Claim:
         )
 
     @cached_property
+    def ends(self) -> bool:
+        """Whether it says that something has ended."""
+        return bool(cues.ENDING.search(self.folded))
+
+    @cached_property
+    def changes(self) -> bool:
+        """Whether it says that something is otherwise than it was."""
+        return bool(cues.CHANGING.search(self.folded))
+
+    @cached_property
+    def corrects(self) -> bool:
+        """Whether it says that something said before was wrong."""
+        return bool(cues.CORRECTING.search(self.folded))
+
+    @cached_property
+    def is_absolute(self) -> bool:
+        """Whether it leaves no room for another statement beside it."""
+        return bool(cues.ABSOLUTE.search(self.folded))
+
+    @cached_property
     def can_deny(self) -> bool:
         """Whether some part of it may deny."""
         return bool(self.negations or cues.OPPOSING.search(self.folded))
@@ -183,13 +203,11 @@ def features(older: Claim, newer: Claim, nearness: float) -> Features:
     """Read a pair, in order of saying; `nearness` of their vectors: 0 = unrelated, 1 = near."""
     shared = (older.content & newer.content).total()
     share = shared / max(1, min(older.content.total(), newer.content.total()))
-    ends = bool(cues.ENDING.search(newer.folded))
-    changes = bool(cues.CHANGING.search(newer.folded))
-    corrects = bool(cues.CORRECTING.search(newer.folded))
+    ends, changes, corrects = newer.ends, newer.changes, newer.corrects
     flips = (older.can_deny or newer.can_deny) and (
         older.clause_like(newer).denies != newer.clause_like(older).denies
     )
-    absolute = all(cues.ABSOLUTE.search(claim.folded) for claim in (older, newer))
+    absolute = older.is_absolute and newer.is_absolute
     numbers = bool(older.numbers) and bool(newer.numbers)
     differ = numbers and set(older.numbers).isdisjoint(newer.numbers)
     values, apart = _excludes(older, newer), _apart(older, newer)
@@ -206,7 +224,7 @@ def features(older: Claim, newer: Claim, nearness: float) -> Features:
         differ=differ,
         values=values,
         apart=apart,
-        spent=any(p.search(older.folded) for p in (cues.ENDING, cues.CORRECTING)),
+        spent=older.ends or older.corrects,
         near_told=nearness * told,
         share_told=share * told,
         share_flips=share * flips,
