@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from recalld.server.claims import Claim
 from recalld.server.partition import CURRENT, Partition, Slot, identity_of, slot_of
 from recalld.storage.record import MemoryRecord, Status
 
@@ -42,6 +43,7 @@ class Change:
         self.rows: dict[int, MemoryRecord] = {}
         self.vectors: dict[int, NDArray[np.float32]] = {}
         self._next_label = next_label
+        self._claims: dict[str, Claim] = {}
 
     def add(self, record: MemoryRecord, vector: NDArray[np.float32]) -> MemoryRecord:
         """Plan a new row; it gets its label and id here."""
@@ -87,6 +89,10 @@ class Change:
         """Vector of a row, all parts side by side; a copy of the stored one unless planned anew."""
         planned = self.vectors.get(label)
         return self.partition.index.vectors_of([label])[0] if planned is None else planned
+
+    def claim(self, record: MemoryRecord) -> Claim:
+        """What a record's text claims; each text is read once a call."""
+        return self._claims.setdefault(record.content, Claim(record.content))
 
     def same_as(self, record: MemoryRecord) -> MemoryRecord | None:
         """The current record that says the same thing, this call's own included."""

@@ -68,6 +68,50 @@ class Claim:
         """Whether the statement as a whole denies: once, or otherwise an odd number of times."""
         return (self.negations + bool(cues.OPPOSING.search(self.folded))) % 2 == 1
 
+    @cached_property
+    def values(self) -> tuple[frozenset[object], ...]:
+        """Per closed class of `cues.VALUES`, which of its values the text holds."""
+        return tuple(
+            frozenset(re.findall(row[0], self.folded))
+            if len(row) == 1
+            else frozenset(i for i, group in enumerate(row) if re.search(group, self.folded))
+            for row in cues.VALUES
+        )
+
+    @cached_property
+    def bounds(self) -> tuple[frozenset[str], ...]:
+        """What the text is about: named things, people, then each sort of circumstance."""
+        return (
+            frozenset(name for name in self.names if not name.isdigit()),
+            frozenset(m for found in cues.KIN.findall(self.folded) for m in found if m),
+            *(frozenset(re.findall(c, self.folded)) for c in cues.CONDITIONS),
+        )
+
+    @cached_property
+    def ends(self) -> bool:
+        """Whether it says that something has ended."""
+        return bool(cues.ENDING.search(self.folded))
+
+    @cached_property
+    def changes(self) -> bool:
+        """Whether it says that something is otherwise than it was."""
+        return bool(cues.CHANGING.search(self.folded))
+
+    @cached_property
+    def corrects(self) -> bool:
+        """Whether it says that something said before was wrong."""
+        return bool(cues.CORRECTING.search(self.folded))
+
+    @cached_property
+    def is_absolute(self) -> bool:
+        """Whether it leaves no room for another statement beside it."""
+        return bool(cues.ABSOLUTE.search(self.folded))
+
+    @cached_property
+    def can_deny(self) -> bool:
+        """Whether some part of it may deny."""
+        return bool(self.negations or cues.OPPOSING.search(self.folded))
+
     def clause_like(self, other: Claim) -> Claim:
         """The clause that shares the most with another claim; the others are beside the point."""
         clauses = [Claim(part) for part in _CLAUSE.split(self.folded) if part.strip()]
@@ -159,11 +203,11 @@ def features(older: Claim, newer: Claim, nearness: float) -> Features:
     """Read a pair, in order of saying; `nearness` of their vectors: 0 = unrelated, 1 = near."""
     shared = (older.content & newer.content).total()
     share = shared / max(1, min(older.content.total(), newer.content.total()))
-    ends = bool(cues.ENDING.search(newer.folded))
-    changes = bool(cues.CHANGING.search(newer.folded))
-    corrects = bool(cues.CORRECTING.search(newer.folded))
-    flips = older.clause_like(newer).denies != newer.clause_like(older).denies
-    absolute = all(cues.ABSOLUTE.search(claim.folded) for claim in (older, newer))
+    ends, changes, corrects = newer.ends, newer.changes, newer.corrects
+    flips = (older.can_deny or newer.can_deny) and (
+        older.clause_like(newer).denies != newer.clause_like(older).denies
+    )
+    absolute = older.is_absolute and newer.is_absolute
     numbers = bool(older.numbers) and bool(newer.numbers)
     differ = numbers and set(older.numbers).isdisjoint(newer.numbers)
     values, apart = _excludes(older, newer), _apart(older, newer)
@@ -180,7 +224,7 @@ def features(older: Claim, newer: Claim, nearness: float) -> Features:
         differ=differ,
         values=values,
         apart=apart,
-        spent=any(p.search(older.folded) for p in (cues.ENDING, cues.CORRECTING)),
+        spent=older.ends or older.corrects,
         near_told=nearness * told,
         share_told=share * told,
         share_flips=share * flips,
@@ -192,28 +236,11 @@ def features(older: Claim, newer: Claim, nearness: float) -> Features:
 
 def _excludes(one: Claim, other: Claim) -> bool:
     """Whether both hold different values of one closed class."""
-    for row in cues.VALUES:
-        if len(row) == 1:
-            found = [set(re.findall(row[0], claim.folded)) for claim in (one, other)]
-            if all(found) and found[0].isdisjoint(found[1]):
-                return True
-            continue
-        held = [
-            {i for i, group in enumerate(row) if re.search(group, claim.folded)}
-            for claim in (one, other)
-        ]
-        if all(held) and held[0].isdisjoint(held[1]):
-            return True
-    return False
+    held = zip(one.values, other.values, strict=True)
+    return any(mine and its and mine.isdisjoint(its) for mine, its in held)
 
 
 def _apart(one: Claim, other: Claim) -> bool:
     """Whether the texts speak of different people, things with names, or circumstances."""
-    for found in (
-        [{n for n in claim.names if not n.isdigit()} for claim in (one, other)],
-        [{m for t in cues.KIN.findall(claim.folded) for m in t if m} for claim in (one, other)],
-        *([set(re.findall(c, claim.folded)) for claim in (one, other)] for c in cues.CONDITIONS),
-    ):
-        if all(found) and found[0].isdisjoint(found[1]):
-            return True
-    return False
+    held = zip(one.bounds, other.bounds, strict=True)
+    return any(mine and its and mine.isdisjoint(its) for mine, its in held)

@@ -9,7 +9,7 @@ neighbours a statement. What is decided is stored, so a restart changes nothing.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +19,7 @@ from recalld.index.nearest import nearest
 from recalld.scoring.params import Scale
 from recalld.server import conflicts
 from recalld.server.change import Change
-from recalld.server.claims import Claim, Features, features, is_same
+from recalld.server.claims import Features, features, is_same
 from recalld.server.partition import CURRENT, TOPIC_KINDS, slot_of
 from recalld.server.precedence import holds_now, rank
 from recalld.storage.record import Kind, MemoryRecord, Status
@@ -43,6 +43,9 @@ CONTRADICTED_WEIGHTS = (
     *(3.17, 1.25, -0.81, -1.05, -0.99, -0.23, 1.92, 3.33, 1.69),
     *(3.79, -1.13, -0.13, -0.44, -0.26, 3.67, 2.02, 0.26, 0.71, -6.97),
 )
+
+
+Neighbours = list[tuple[MemoryRecord, float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +78,7 @@ def _logistic(weights: tuple[float, ...], pair: Features) -> float:
     return 1.0 / (1.0 + math.exp(-total))
 
 
-def twin_of(
-    change: Change, record: MemoryRecord, vector: NDArray[np.float32]
-) -> MemoryRecord | None:
+def twin_of(change: Change, record: MemoryRecord, near: Neighbours) -> MemoryRecord | None:
     """The current record that says the same in other words, or None.
 
     Occurrences are never folded: the same words at another time are another event.
@@ -86,37 +87,39 @@ def twin_of(
         return None
     scale = change.partition.index.scale
     least = max(TWIN_COSINE_MIN, scale.mean + TWIN_SPREADS_MIN * scale.spread)
-    claim = Claim(record.content)
-    for other, cosine in _neighbours(change, record, vector):
+    for other, cosine in near:
         equal = (other.kind, other.key, other.value_json) == (
             record.kind,
             record.key,
             record.value_json,
         )
-        if cosine > least and equal and is_same(Claim(other.content), claim):
+        if cosine > least and equal and is_same(change.claim(other), change.claim(record)):
             return other if other.status == Status.ACTIVE and not other.superseded_by else None
     return None
 
 
-def weigh(change: Change, record: MemoryRecord, vector: NDArray[np.float32]) -> Found:
+def weigh(change: Change, record: MemoryRecord, near: Neighbours) -> Found:
     """Hold a planned row against its neighbours, and plan the marks that follow.
 
     Args:
         change: the plan; `record` is in it.
         record: ACTIVE.
-        vector: of the record.
+        near: its neighbours; those that the same call has replaced since are passed over.
     """
     best: dict[Callable[[Features], float], tuple[float, MemoryRecord]] = {}
-    for other, cosine in _neighbours(change, record, vector):
+    for found, cosine in near:
+        other = change.rows.get(found.label, found)
         older, newer = _in_order(other, record)
-        if _is_rival(other, record) or older.kind in TOPIC_KINDS:
+        if not holds_now(other, change.now_us) or _is_rival(other, record):
             continue
-        near = nearness(cosine, change.partition.index.scale)
-        pair = features(Claim(older.content), Claim(newer.content), near)
+        if older.kind in TOPIC_KINDS:
+            continue
+        nearby = nearness(cosine, change.partition.index.scale)
+        pair = features(change.claim(older), change.claim(newer), nearby)
         for judge in (outdated, contradicted):
             if judge(pair) > best.get(judge, (LIKELY, other))[0]:
                 best[judge] = (judge(pair), other)
-    if outdated in best and best[outdated] >= best.get(contradicted, (0.0,)):
+    if outdated in best and best[outdated][0] >= best.get(contradicted, (0.0,))[0]:
         return _doubt(change, record, best[outdated][1])
     if contradicted in best:
         return _oppose(change, record, best[contradicted][1])
@@ -162,19 +165,19 @@ def release(change: Change, ids: set[str]) -> None:
             change.edit(other, superseded_by="")
 
 
-def _neighbours(
-    change: Change, record: MemoryRecord, vector: NDArray[np.float32]
-) -> Iterator[tuple[MemoryRecord, float]]:
+def neighbours(change: Change, record: MemoryRecord, vector: NDArray[np.float32]) -> Neighbours:
     """Current records near a vector with their cosines, nearest first, this call's own included.
 
-    Only such as the same readers see: of the same agent, namespace and visibility.
+    At most NEIGHBOUR_COUNT, and only such as the same readers see: of the same agent, namespace and
+    visibility.
     """
     index = change.partition.index
     found = dict(nearest(index.generation, vector, NEIGHBOUR_COUNT))
-    part = vector[: index.dim]
-    for label, planned in change.vectors.items():
-        found[label] = float(planned[: index.dim] @ part)
+    if change.vectors:
+        planned = np.stack([other[: index.dim] for other in change.vectors.values()])
+        found |= dict(zip(change.vectors, (planned @ vector[: index.dim]).tolist(), strict=True))
     where = _readers(record)
+    near = []
     for label, cosine in sorted(found.items(), key=lambda pair: (-pair[1], -pair[0])):
         other = change.rows.get(label) or change.partition.records.get(label)
         if (
@@ -184,7 +187,10 @@ def _neighbours(
             and _readers(other) == where
             and holds_now(other, change.now_us)
         ):
-            yield other, cosine
+            near.append((other, cosine))
+            if len(near) == NEIGHBOUR_COUNT:
+                break
+    return near
 
 
 def _readers(record: MemoryRecord) -> tuple[object, ...]:

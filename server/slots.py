@@ -53,10 +53,10 @@ def place(change: Change, record: MemoryRecord, vector: NDArray[np.float32]) -> 
         return Placement(_refresh(change, same, record), Outcome.REMEMBER_OUTCOME_REFRESHED)
     if 0 != record.expire_time_us <= change.now_us:
         return Placement(change.add(record, vector), Outcome.REMEMBER_OUTCOME_EXPIRED_ON_ARRIVAL)
-    if same is None and (twin := doubts.twin_of(change, record, vector)) is not None:
+    near = doubts.neighbours(change, record, vector)
+    if same is None and (twin := doubts.twin_of(change, record, near)) is not None:
         return Placement(_refresh(change, twin, record), Outcome.REMEMBER_OUTCOME_REFRESHED)
-    placement = settle(change, change.add(record, vector))
-    return _weighed(change, placement, vector)
+    return _weighed(change, settle(change, change.add(record, vector)), near)
 
 
 def _is_new_word(change: Change, record: MemoryRecord, same: MemoryRecord) -> bool:
@@ -166,16 +166,16 @@ def _join_set(change: Change, record: MemoryRecord, others: Sequence[MemoryRecor
     return Placement(made, Outcome.REMEMBER_OUTCOME_CREATED)
 
 
-def _weighed(change: Change, placement: Placement, vector: NDArray[np.float32]) -> Placement:
+def _weighed(change: Change, placement: Placement, near: doubts.Neighbours) -> Placement:
     """Let a stored row meet what stands outside its slot and speaks of the same."""
     if placement.record.status != Status.ACTIVE:
         return placement
-    found = doubts.weigh(change, placement.record, vector)
+    found = doubts.weigh(change, placement.record, near)
     outcome = placement.outcome
     if found.contradicted:
         outcome = Outcome.REMEMBER_OUTCOME_CONFLICT
     ids = (*placement.conflicting_ids, *found.contradicted, *found.outdated)
-    record = change.rows[placement.record.label]
+    record = change.rows.get(placement.record.label, placement.record)
     return replace(placement, record=record, outcome=outcome, conflicting_ids=ids)
 
 
@@ -189,7 +189,8 @@ def resettle(change: Change, before: MemoryRecord, after: MemoryRecord) -> Memor
     free = change.edit(after, status=Status.ACTIVE, superseded_by="", conflict_group="")
     conflicts.end_if_alone(change, before.conflict_group)
     placement = settle(change, free)
-    return _weighed(change, placement, change.vector_of(after.label)).record
+    near = doubts.neighbours(change, free, change.vector_of(after.label))
+    return _weighed(change, placement, near).record
 
 
 def _claim(record: MemoryRecord) -> tuple[object, ...]:
@@ -217,4 +218,5 @@ def restore(change: Change, record: MemoryRecord) -> None:
     if peers and record.key_cardinality == KeyCardinality.ONE:
         conflicts.supersede(change, back, peers[-1])
     else:
-        _weighed(change, settle(change, back), change.vector_of(record.label))
+        near = doubts.neighbours(change, back, change.vector_of(back.label))
+        _weighed(change, settle(change, back), near)
