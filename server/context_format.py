@@ -104,7 +104,7 @@ class Writing:
             source = f"{source} conflict {conflict}"
         if past:
             source = f"{source}, {PAST[self.language]}"
-        elif is_outweighed(record):
+        elif not conflict and is_outweighed(record):
             source = f"{source}, {DOUBTS[self.language]}"
         text = plain(record.content)
         if self.format == Format.CONTEXT_FORMAT_JSON:

@@ -56,13 +56,13 @@ COLUMNS: tuple[tuple[str, str], ...] = (
     ("status", "UTINYINT"),
     ("superseded_by", "VARCHAR"),
     ("conflict_group", "VARCHAR"),
-    ("settled_group", "VARCHAR"),
-    ("superseded_from_us", "BIGINT"),
-    ("superseded_time_us", "BIGINT"),
     ("content_hash", "BLOB"),
     ("revision", "BIGINT"),
     ("embedding", "BLOB"),
     ("fingerprint", "VARCHAR"),
+    ("settled_group", "VARCHAR"),
+    ("superseded_from_us", "BIGINT"),
+    ("superseded_time_us", "BIGINT"),
 )
 NULLABLE = frozenset({"embedding"})
 REQUEST_COLUMNS: tuple[tuple[str, str], ...] = (
@@ -76,9 +76,10 @@ REQUEST_COLUMNS: tuple[tuple[str, str], ...] = (
 TENANT_COLUMNS: tuple[tuple[str, str], ...] = (("tenant", "VARCHAR"), ("revision", "BIGINT"))
 
 _NAMES = tuple(name for name, _ in COLUMNS)
-# A run of fields that columns and record have in the same order and form.
+# Runs of fields that columns and record have in the same order and form.
 _PLAIN = _NAMES[_NAMES.index("visibility") : _NAMES.index("content_hash")]
-INTEGERS = tuple(name for name, kind in COLUMNS if kind == "BIGINT" and name in _PLAIN)
+_SINCE_2 = _NAMES[_NAMES.index("settled_group") :]
+INTEGERS = tuple(name for name, kind in COLUMNS if kind == "BIGINT" and name in _PLAIN + _SINCE_2)
 """The 64-bit fields of a record that a caller's numbers end up in, beside those of its source."""
 _SCOPE = ("tenant", "user_id", "agent_id", "session_id", "namespace")
 _SOURCE = ("source_session_id", "source_turn", "source_message_id", "source_uri")
@@ -86,7 +87,7 @@ _NO_SOURCE = Source()
 _VECTOR_TYPE = np.dtype("<f4")
 
 
-_plain = attrgetter(*_PLAIN)
+_plain, _since_2 = attrgetter(*_PLAIN), attrgetter(*_SINCE_2)
 
 
 def row_of(memory: StoredMemory) -> tuple[object, ...]:
@@ -120,6 +121,7 @@ def row_of(memory: StoredMemory) -> tuple[object, ...]:
         record.revision,
         None if memory.vector is None else memory.vector.astype(_VECTOR_TYPE, copy=False).tobytes(),
         memory.fingerprint,
+        *_since_2(record),
     )
 
 
@@ -155,7 +157,7 @@ def memories_of(columns: Mapping[str, Sequence[Any]]) -> list[StoredMemory]:
         columns["confidence"],
         columns["stated_by"],
         map(_source, *(columns[name] for name in _SOURCE)),
-        *(columns[name] for name in _PLAIN),
+        *(columns[name] for name in _PLAIN + _SINCE_2),
         map(bytes, columns["content_hash"]),
         columns["revision"],
     )

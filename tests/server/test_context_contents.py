@@ -91,7 +91,7 @@ async def test_an_allergy_among_trifles(core: Core) -> None:
 
 async def test_kinds_of_omitted(core: Core) -> None:
     """Near-duplicates are named as such, and a context without them still holds everything."""
-    await core.remember("u", memory("I like tea"), memory("like tea!"), memory("has a cat"))
+    await core.remember("u", memory("I like tea"), memory("The user like tea."), memory("a cat"))
     answer = await build(core)
     assert answer.complete
     assert [item.reason for item in answer.omitted] == [Drop.DROP_REASON_DUPLICATE]

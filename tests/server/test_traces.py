@@ -72,7 +72,8 @@ async def test_a_question_is_held_for_the_recent_ones(
     monkeypatch.setattr(traces, "RECENT_COUNT_MAX", 1)
     await core.remember("u", memory("green tea"))
     first, second = await ask(core), await ask(core)
-    held = [await core.traces.find("default", "u", a.recall_id) for a in (first, second)]
+    # The second one is made by now, which is when the first one's question goes.
+    held = [await core.traces.find("default", "u", a.recall_id) for a in (second, first)][::-1]
     assert [trace.plans is not None for trace in held] == [False, True]
     assert [len(trace.table) for trace in held] == [1, 1]
     assert held[0].header.recall_id == first.recall_id
