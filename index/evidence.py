@@ -110,10 +110,3 @@ def past_rows(columns: Columns, rows: Rows, plan: QueryPlan, words: Words) -> ND
     if plan.time.windows and Channel.TIME in words:
         past &= words[Channel.TIME][0][rows] > 0
     return np.asarray(past, dtype=np.bool_)
-
-
-def rows_of(columns: Columns, rows: Rows, labels: NDArray[np.int64]) -> Rows:
-    """Find the rows of labels among `rows`; a writer may be taking them off the newest view."""
-    held = rows[np.isin(columns.labels[rows], labels)]
-    places = dict(zip(columns.labels[held].tolist(), held.tolist(), strict=True))
-    return np.array([places[label] for label in labels.tolist()], dtype=np.int64)

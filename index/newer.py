@@ -63,6 +63,7 @@ def newer_first(
         normalised=np.ascontiguousarray(ranked.normalised[:, order]),
         evidence=np.ascontiguousarray(ranked.evidence[:, order]),
         factors=np.ascontiguousarray(factors[:, order]),
+        places=ranked.places[order],
     )
 
 

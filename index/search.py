@@ -24,7 +24,6 @@ from recalld.index.evidence import (
     gathered,
     past_rows,
     rough_scores,
-    rows_of,
     unweighed,
 )
 from recalld.index.exact import SCAN_COUNT_MIN, SCAN_SLACK
@@ -128,17 +127,16 @@ class Searcher:
         best = rank(evidence, weights, plan.k, plan.min_score)
         if updates:
             block = generation.blocks[0]
-            near = rows_of(columns, rows, best.labels[:PLACE_COUNT])
+            near = rows[best.places[:PLACE_COUNT]]
             scale = self.params.scales()[0]
             best = first_of(newer_first(best, near, columns, block, scale), k)
         counts = np.bincount(excluded, minlength=EXCLUDED_COUNT)
-        best_rows = rows_of(columns, rows, best.labels)
         return Ranking(
             **vars(best),
             matched=matched,
             considered=len(evidence.labels),
             excluded=counts,
-            past=past_rows(columns, best_rows, plan, words),
+            past=past_rows(columns, rows[best.places], plan, words),
         )
 
     def _promising(

@@ -87,6 +87,7 @@ class Ranked:
         raw, normalised: float32[CHANNEL_COUNT, h]; factors: float32[FACTOR_COUNT, h].
         evidence: float32[CHANNEL_COUNT, h], as it was given; for RRF `normalised` holds ranks.
         weights: the fusion's.
+        places: int64[h], positions in the evidence.
     """
 
     labels: NDArray[np.int64]
@@ -97,6 +98,7 @@ class Ranked:
     evidence: NDArray[np.float32]
     factors: NDArray[np.float32]
     weights: Weights
+    places: NDArray[np.int64]
 
 
 def make_weights(
@@ -172,6 +174,7 @@ def rank(evidence: Evidence, weights: Weights, k: int, min_score: float | None) 
         given,
         evidence.factors.take(best, axis=1),
         weights,
+        best,
     )
 
 
@@ -188,6 +191,7 @@ def first_of(ranked: Ranked, k: int) -> Ranked:
         np.ascontiguousarray(ranked.evidence[:, :k]),
         np.ascontiguousarray(ranked.factors[:, :k]),
         ranked.weights,
+        ranked.places[:k],
     )
 
 

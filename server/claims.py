@@ -69,8 +69,15 @@ class Claim:
         return (self.negations + bool(cues.OPPOSING.search(self.folded))) % 2 == 1
 
     @cached_property
+    def has_values(self) -> bool:
+        """Whether it holds any value of a closed class; most texts hold none."""
+        return bool(cues.ANY_VALUE.search(self.folded))
+
+    @cached_property
     def values(self) -> tuple[frozenset[object], ...]:
         """Per closed class of `cues.VALUES`, which of its values the text holds."""
+        if not self.has_values:
+            return ()
         return tuple(
             frozenset(re.findall(row[0], self.folded))
             if len(row) == 1
@@ -199,6 +206,16 @@ class Features(NamedTuple):
         return bool(self.flips or self.values or limits) and self.share > 0
 
 
+def may_differ(older: Claim, newer: Claim) -> bool:
+    """Whether `tells_of_change` or `opposes` can hold; far cheaper than `features`."""
+    told = newer.ends or newer.changes or newer.corrects
+    denied = older.can_deny or newer.can_deny
+    values = older.has_values and newer.has_values
+    if not (told or denied or values or (older.is_absolute and newer.is_absolute)):
+        return False
+    return bool(older.content & newer.content)
+
+
 def features(older: Claim, newer: Claim, nearness: float) -> Features:
     """Read a pair, in order of saying; `nearness` of their vectors: 0 = unrelated, 1 = near."""
     shared = (older.content & newer.content).total()
@@ -236,6 +253,8 @@ def features(older: Claim, newer: Claim, nearness: float) -> Features:
 
 def _excludes(one: Claim, other: Claim) -> bool:
     """Whether both hold different values of one closed class."""
+    if not (one.values and other.values):
+        return False
     held = zip(one.values, other.values, strict=True)
     return any(mine and its and mine.isdisjoint(its) for mine, its in held)
 

@@ -80,6 +80,7 @@ VALUES: tuple[tuple[str, ...], ...] = (
     ("like|love|enjoy|喜欢|爱吃", "hate|dislike|can't stand|讨厌|受不了"),
     ("everyone|aloud|loud|热闹", "quiet|silent|安静"),
 )
+ANY_VALUE = re.compile("|".join(f"(?:{pattern})" for row in VALUES for pattern in row))
 """Closed classes: each text of a group excludes the other groups of its row as the same value."""
 
 CONDITIONS: tuple[str, ...] = (

@@ -19,7 +19,7 @@ from recalld.index.nearest import nearest
 from recalld.scoring.params import Scale
 from recalld.server import conflicts
 from recalld.server.change import Change
-from recalld.server.claims import Features, features, is_same
+from recalld.server.claims import Features, features, is_same, may_differ
 from recalld.server.partition import CURRENT, TOPIC_KINDS, slot_of
 from recalld.server.precedence import holds_now, rank
 from recalld.storage.record import Kind, MemoryRecord, Status
@@ -114,8 +114,10 @@ def weigh(change: Change, record: MemoryRecord, near: Neighbours) -> Found:
             continue
         if older.kind in TOPIC_KINDS:
             continue
-        nearby = nearness(cosine, change.partition.index.scale)
-        pair = features(change.claim(older), change.claim(newer), nearby)
+        earlier, later = change.claim(older), change.claim(newer)
+        if not may_differ(earlier, later):
+            continue
+        pair = features(earlier, later, nearness(cosine, change.partition.index.scale))
         for judge in (outdated, contradicted):
             if judge(pair) > best.get(judge, (LIKELY, other))[0]:
                 best[judge] = (judge(pair), other)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.server.claims import Claim, features, is_same
+from recalld.server.claims import Claim, features, is_same, may_differ
 
+ROOT = Path(__file__).resolve().parents[2]
+LINES = (ROOT / "tests" / "data" / "claim_pairs.jsonl").read_text(encoding="utf-8").splitlines()
+TEXTS = sorted({json.loads(line)[side] for line in LINES for side in ("older", "newer")})
 NUMBERS = st.integers(0, 99_999).map(str)
 IDENTIFIERS = st.from_regex(r"[A-Z]{1,3}-?[0-9]{2,6}", fullmatch=True)
 FRAMES = (
@@ -102,3 +108,10 @@ def test_denial_beside_the_point_is_none() -> None:
     )
     assert not pair.flips
     assert features(Claim("Dogs may come in"), Claim("Dogs may not come in"), 1.0).flips
+
+
+@given(st.sampled_from(TEXTS), st.sampled_from(TEXTS))
+def test_the_cheap_test_never_passes_over_a_pair(older: str, newer: str) -> None:
+    """Wherever `features` tells of a change or of opposites, `may_differ` holds."""
+    pair = features(Claim(older), Claim(newer), 1.0)
+    assert may_differ(Claim(older), Claim(newer)) or not (pair.tells_of_change or pair.opposes)
