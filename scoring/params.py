@@ -48,6 +48,10 @@ PAST_DECAY = 0.1
 KEYWORD_EVIDENCE_MAX = 2.0
 
 
+# Hits with less than this share of the best score are a weak tail.
+TAIL_SHARE = 0.04
+
+
 class Channel(IntEnum):
     """A source of evidence; the number is its row in every array of channels."""
 

@@ -28,6 +28,7 @@ from recalld.scoring.params import (
     OUTWEIGHED_FACTOR,
     PAST_DECAY,
     STATED_BY_FACTOR,
+    TAIL_SHARE,
     VECTOR_CHANNELS,
     WEIGHT_MAX,
     Channel,
@@ -145,7 +146,8 @@ def rank(evidence: Evidence, weights: Weights, k: int, min_score: float | None) 
         evidence: the candidates; for RRF all that match, since ranks are among them.
         weights: from `make_weights`.
         k: how many at most, >= 0.
-        min_score: lowest score to return; None = the cut of the weights.
+        min_score: lowest score to return; None = the cut of the weights, or TAIL_SHARE of the best
+            score where that is more.
 
     Returns:
         At most k candidates, by score descending, then newer, then larger label.
@@ -160,8 +162,11 @@ def rank(evidence: Evidence, weights: Weights, k: int, min_score: float | None) 
     else:
         score_into(normalised, weights.channels, weights.bias, evidence.factors, base, scores)
     best = select(scores, evidence.create_us, evidence.labels, k)
-    lowest = weights.cut if min_score is None else min_score
-    best = best[scores[best] >= np.float32(lowest)]
+    if min_score is None:
+        # Beside a sure answer, what is many times less likely says nothing either.
+        top = float(scores[best[0]]) if len(best) else 0.0
+        min_score = max(weights.cut, TAIL_SHARE * top)
+    best = best[scores[best] >= np.float32(min_score)]
     given = parts = evidence.normalised.take(best, axis=1)
     if normalised is not evidence.normalised:
         parts = normalised.take(best, axis=1)

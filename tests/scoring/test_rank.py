@@ -126,8 +126,28 @@ def test_the_cut_is_that_of_the_channels_asked():
         evidence.normalised[Channel.KEYWORD] = [1.0, 0.0]
         full = 1 / (1 + math.exp(-(weights.bias + mix.weights[Channel.KEYWORD])))
         none = 1 / (1 + math.exp(-weights.bias))
-        expected = [label for label, score in ((1, full), (2, none)) if score >= mix.cut]
+        lowest = max(mix.cut, 0.04 * full)
+        expected = [label for label, score in ((1, full), (2, none)) if score >= lowest]
         assert rank(evidence, weights, 2, None).labels.tolist() == expected
+
+
+def test_a_weak_tail_is_dropped_beside_a_sure_answer():
+    """Without a least score, hits of less than a twenty-fifth of the best one's score stay out."""
+    weights = make_weights(Fusion.WEIGHTED, ALL, {})
+    normalised = np.zeros((CHANNEL_COUNT, 3), np.float32)
+    # Logits beyond the bias that give the scores 0.9, 0.9 / 20 and 0.9 / 30.
+    for i, score in enumerate((0.9, 0.9 / 20, 0.9 / 30)):
+        logit = math.log(score / (1 - score)) - weights.bias
+        normalised[Channel.VECTOR, i] = logit / weights.channels[Channel.VECTOR]
+    evidence = Evidence(
+        np.array([1, 2, 3]),
+        np.array([1, 1, 1]),
+        np.zeros_like(normalised),
+        normalised,
+        np.ones((3, 3), np.float32),
+    )
+    assert rank(evidence, weights, 3, None).labels.tolist() == [1, 2]
+    assert rank(evidence, weights, 3, 0.0).labels.tolist() == [1, 2, 3]
 
 
 def test_rrf_weights_sum_to_one():
