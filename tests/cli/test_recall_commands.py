@@ -103,9 +103,9 @@ def test_used_counts(recalld: Recalld) -> None:
 
 def test_context_says_what_is_left_out(recalld: Recalld) -> None:
     """What did not fit is told on stderr by reason, and the text stays alone on stdout."""
-    lines = "".join(f"Tea number {n} of a very long list of teas\n" for n in range(9))
+    lines = "".join(f"I drink tea number {n} of a very long list of teas\n" for n in range(9))
     recalld("remember", "-", "-u", "r8", stdin=lines)
-    recalld("remember", "tea number 1 of a very long list of teas!", "-u", "r8")
+    recalld("remember", "The user drink tea number 1 of a very long list of teas", "-u", "r8")
     ran = recalld("context", "tea number 1", "-u", "r8", "--budget", "64")
     notes = dict(line.split(": ")[1].rstrip(")").split(" (")[::-1] for line in ran.err.splitlines())
     assert notes["duplicate"] == "1"
