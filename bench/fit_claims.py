@@ -4,18 +4,21 @@ Even lines of the pairs teach, odd ones judge. Pairs of different lines, near by
 judge as well: most statements near each other neither replace nor contradict. It changes nothing;
 the weights go into server/doubts.py by hand.
 
-    python -m recalld.bench.fit_claims PAIRS.jsonl MODEL_DIR
+    python -m recalld.bench.fit_claims [--pairs FILE] [--model DIR]
 """
 
 from __future__ import annotations
 
+import argparse
 import json
+import os
 import sys
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from recalld.index.embedder import default_model_dir
 from recalld.index.onnx_embedder import OnnxEmbedder
 from recalld.scoring.params import Scale
 from recalld.server.claims import Claim, Features, features
@@ -33,7 +36,7 @@ Floats = NDArray[np.float64]
 
 def read(path: Path, model: Path) -> tuple[list[Features], list[str]]:
     """Features and classes: each pair, and after it CHANCE_PER_LINE of class `chance`."""
-    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     embedder = OnnxEmbedder(model)
     dim = embedder.dim
     scale = Scale(embedder.calibration.mean, embedder.calibration.spread)
@@ -67,7 +70,11 @@ def fit(values: Floats, truth: Floats) -> Floats:
 
 def main() -> None:
     """Fit both judgements; write the weights, and how the server's own ones do."""
-    pairs, classes = read(Path(sys.argv[1]), Path(sys.argv[2]))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pairs", type=Path, default=Path("tests/data/claim_pairs.jsonl"))
+    parser.add_argument("--model", type=Path, default=default_model_dir(os.environ))
+    given = parser.parse_args()
+    pairs, classes = read(given.pairs, given.model)
     values = np.array(pairs, dtype=np.float64)
     teaches = np.arange(len(pairs)) // (CHANCE_PER_LINE + 1) % 2 == 0
     for name, judge in (("update", outdated), ("contradiction", contradicted)):
