@@ -84,6 +84,8 @@ def kernels(count: int) -> dict[str, float]:
     table = decay.factor_table(PARAMS)
     small = np.ones((masks.SMALL_COUNT, count), dtype=np.uint8)
     small[masks.KIND], small[masks.IMPORTANCE] = kind, level
+    times = np.zeros((masks.TIME_COUNT, count), dtype=np.int64)
+    times[masks.ANCHOR_TIME] = anchor
     sure = random.random(count, dtype=np.float32)
 
     def factors_numpy() -> tuple[NDArray[np.float64], ...]:
@@ -100,7 +102,7 @@ def kernels(count: int) -> dict[str, float]:
         "rescore_float32_us": best_median_us(lambda: block.rescore(rows, query)),
         "dot_numpy_us": best_median_us(lambda: vectors @ query),
         "factors_us": best_median_us(
-            lambda: decay.gather_factors(rows, small, anchor, sure, NOW_US, table)
+            lambda: decay.gather_factors(rows, small, times, sure, (NOW_US, NOW_US), table)
         ),
         "factors_numpy_us": best_median_us(factors_numpy),
         "top_us": best_median_us(lambda: topk.select(scores, anchor, rows, K)),

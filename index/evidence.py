@@ -85,17 +85,15 @@ def factors_of(
     columns: Columns, rows: Rows, table: NDArray[np.float64], plan: QueryPlan, words: Words
 ) -> Floats:
     """Gather age, importance and confidence factors of rows, float32[FACTOR_COUNT, m]."""
+    at_us = plan.view.as_of_us or plan.view.now_us
+    if plan.time.windows and Channel.TIME in words:
+        at_us = 0
     factors = decay.gather_factors(
-        rows,
-        columns.small,
-        columns.times[masks.ANCHOR_TIME],
-        columns.confidence,
-        plan.view.now_us,
-        table,
+        rows, columns.small, columns.times, columns.confidence, (plan.view.now_us, at_us), table
     )
-    # An event that has been is still what happened; only what is no longer so is faded.
-    is_over = past_rows(columns, rows, plan, words) & (columns.small[masks.KIND, rows] == STATE)
-    factors[decay.DECAY_ROW, is_over] = PAST_DECAY
+    if not at_us:
+        is_over = past_rows(columns, rows, plan, words) & (columns.small[masks.KIND, rows] == STATE)
+        factors[decay.DECAY_ROW, is_over] = PAST_DECAY
     return factors
 
 

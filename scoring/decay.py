@@ -12,14 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recalld.scoring.kernel import kernel
-from recalld.scoring.masks import IMPORTANCE, KIND, OUTWEIGHED, STATED_BY
+from recalld.scoring.masks import ANCHOR_TIME, IMPORTANCE, KIND, OUTWEIGHED, PAST_TIME, STATED_BY
 from recalld.scoring.params import (
     CONFIDENCE_FLOOR,
     IMPORTANCE_COUNT,
     IMPORTANCE_FACTOR,
     KIND_COUNT,
     OUTWEIGHED_FACTOR,
+    PAST_DECAY,
     PINNED,
+    STATE,
     STATED_BY_COUNT,
     STATED_BY_FACTOR,
     US_PER_S,
@@ -31,32 +33,46 @@ DECAY_ROW, IMPORTANCE_ROW, CONFIDENCE_ROW = range(FACTOR_COUNT)
 
 
 # Rows of the table that `factors_into` looks factors up in.
-TABLE_ROWS = 6
-HALF_LIFE, FADE_FLOOR, BY_IMPORTANCE, BY_SPEAKER, BY_WEIGHT, DOUBT_FLOOR = range(TABLE_ROWS)
+TABLE_ROWS = 7
+(
+    HALF_LIFE,
+    FADE_FLOOR,
+    BY_IMPORTANCE,
+    BY_SPEAKER,
+    BY_WEIGHT,
+    DOUBT_FLOOR,
+    PAST_FLOOR,
+) = range(TABLE_ROWS)
 
 
-@kernel("i64[:]", "u8[:,:]", "i64[:]", "f32[:]", "i64", "f64[:,:]", "out f32[:,:]")
-def factors_into(rows, small, anchor_us, confidence, now_us, table, factors):  # type: ignore[no-untyped-def]
+@kernel("i64[:]", "u8[:,:]", "i64[:,:]", "f32[:]", "i64[:]", "f64[:,:]", "out f32[:,:]")
+def factors_into(rows, small, times, confidence, moments, table, factors):  # type: ignore[no-untyped-def]
     """Write the three factors of chosen memories.
 
     Args:
         rows: int64[m], each in [0, capacity).
-        small: uint8[SMALL_COUNT, capacity], see `scoring.masks`.
-        anchor_us: int64[capacity], microseconds, the newest sign of life.
+        small: uint8[SMALL_COUNT, capacity]; times: int64[TIME_COUNT, capacity], microseconds; see
+            `scoring.masks`. The age is that of the anchor, the newest sign of life.
         confidence: float32[capacity], in [0, 1].
-        now_us: microseconds.
+        moments: int64[2], microseconds: now, and the moment at which states are past their time
+            (0 = none is).
         table: float64[TABLE_ROWS, KIND_COUNT], from `factor_table`.
         factors: float32[FACTOR_COUNT, m], written, in (0, 1].
     """
+    now_us, at_us = moments[0], moments[1]
     doubt = table[DOUBT_FLOOR, 0]
     for i in range(rows.shape[0]):
         row = rows[i]
+        kind = small[KIND, row]
         importance = small[IMPORTANCE, row]
-        age_us = now_us - anchor_us[row]
-        if importance == PINNED or age_us <= 0:
+        age_us = now_us - times[ANCHOR_TIME, row]
+        due_us = times[PAST_TIME, row]
+        # An event that has been is still what happened; only what is no longer so is faded.
+        if kind == STATE and due_us != 0 and due_us <= at_us:
+            factors[DECAY_ROW, i] = np.float32(table[PAST_FLOOR, 0])
+        elif importance == PINNED or age_us <= 0:
             factors[DECAY_ROW, i] = np.float32(1.0)
         else:
-            kind = small[KIND, row]
             floor = table[FADE_FLOOR, kind]
             left = 2.0 ** (-(age_us / US_PER_S) / table[HALF_LIFE, kind])
             factors[DECAY_ROW, i] = np.float32(floor + (1.0 - floor) * left)
@@ -76,18 +92,20 @@ def factor_table(params: RankParams) -> NDArray[np.float64]:
     table[BY_SPEAKER, :STATED_BY_COUNT] = STATED_BY_FACTOR
     table[BY_WEIGHT, :2] = (1.0, OUTWEIGHED_FACTOR)
     table[DOUBT_FLOOR] = CONFIDENCE_FLOOR
+    table[PAST_FLOOR] = PAST_DECAY
     return table
 
 
 def gather_factors(
     rows: NDArray[np.int64],
     small: NDArray[np.uint8],
-    anchor_us: NDArray[np.int64],
+    times: NDArray[np.int64],
     confidence: NDArray[np.float32],
-    now_us: int,
+    moments: tuple[int, int],
     table: NDArray[np.float64],
 ) -> NDArray[np.float32]:
     """Return float32[FACTOR_COUNT, m] of chosen memories; see `factors_into`."""
     factors = np.empty((FACTOR_COUNT, len(rows)), dtype=np.float32)
-    factors_into(rows, small, anchor_us, confidence, now_us, table, factors)
+    asked = np.array(moments, dtype=np.int64)
+    factors_into(rows, small, times, confidence, asked, table, factors)
     return factors

@@ -35,9 +35,10 @@ def fuse_into(normalised, weights, bias, logit):  # type: ignore[no-untyped-def]
         bias: log-odds without evidence.
         logit: float32[m], written.
     """
+    used = np.flatnonzero(weights)
     for i in range(normalised.shape[1]):
         total = bias
-        for c in range(normalised.shape[0]):
+        for c in used:
             total += np.float64(weights[c]) * np.float64(normalised[c, i])
         logit[i] = np.float32(total)
 
@@ -52,11 +53,12 @@ def score_into(normalised, weights, bias, factors, base, score):  # type: ignore
         bias: log-odds without evidence.
         factors: float32[f, m], in (0, 1].
         base: float32[m], written, in [0, 1].
-        score: float32[m], written, in [0, 1]; NaN where an input is NaN.
+        score: float32[m], written, in [0, 1]; NaN where an input with a weight is NaN.
     """
+    used = np.flatnonzero(weights)
     for i in range(normalised.shape[1]):
         total = bias
-        for c in range(normalised.shape[0]):
+        for c in used:
             total += np.float64(weights[c]) * np.float64(normalised[c, i])
         # Rounded first: what a reader of the parts sees is what was multiplied.
         base[i] = np.float32(1.0 / (1.0 + np.exp(-total)))

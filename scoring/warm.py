@@ -28,14 +28,15 @@ def warm() -> None:
     keyword.add_words_into(entries, starts, words, one, 1.0, one.copy(), one.copy())
     table = decay.factor_table(params.RankParams(0.0, 1.0))
     kinds = np.ones((masks.SMALL_COUNT, 1), dtype=np.uint8)
-    decay.gather_factors(rows, kinds, rows, one, 1, table)
+    times = np.zeros((masks.TIME_COUNT, 1), dtype=np.int64)
+    decay.gather_factors(rows, kinds, times, one, (1, 1), table)
     fuse.fuse_into(vector, one, 0.0, one.copy())
     fuse.score_into(vector, one, 0.0, vector, one.copy(), one.copy())
     topk.top_into(one, rows, rows, np.zeros(1, dtype=np.int64))
     masks.view_into(
         small,
         kinds,
-        np.zeros((masks.TIME_COUNT, 1), dtype=np.int64),
+        times,
         np.zeros(1, dtype=np.int32),
         np.zeros(masks.VIEW_COUNT, dtype=np.int64),
         np.ones(params.STATUS_COUNT, dtype=np.uint8),

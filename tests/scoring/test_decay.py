@@ -26,7 +26,7 @@ AGES = st.integers(-(10**15), 10**16)
 NOW_US = 2 * 10**16
 
 
-def factors(kinds, levels, ages_us, confidence=None, speakers=None, outweighed=0):
+def factors(kinds, levels, ages_us, confidence=None, speakers=None, outweighed=0, past_us=0):
     """Return float32[3, m] of memories, named in the order of their rows."""
     m = len(ages_us)
     small = np.zeros((masks.SMALL_COUNT, m), dtype=np.uint8)
@@ -34,9 +34,11 @@ def factors(kinds, levels, ages_us, confidence=None, speakers=None, outweighed=0
     small[masks.STATED_BY] = 1 if speakers is None else speakers
     small[masks.OUTWEIGHED] = outweighed
     sure = np.ones(m) if confidence is None else np.asarray(confidence)
-    anchors = NOW_US - np.array(ages_us, dtype=np.int64)
-    rows = np.arange(m)
-    return gather_factors(rows, small, anchors, sure.astype(np.float32), NOW_US, TABLE)
+    times = np.zeros((masks.TIME_COUNT, m), dtype=np.int64)
+    times[masks.ANCHOR_TIME] = NOW_US - np.array(ages_us, dtype=np.int64)
+    times[masks.PAST_TIME] = past_us
+    moments = (NOW_US, NOW_US)
+    return gather_factors(np.arange(m), small, times, sure.astype(np.float32), moments, TABLE)
 
 
 def faded(kind: int, age_us: int, importance: int = params.MEDIUM) -> float:
@@ -57,9 +59,9 @@ def test_factors_are_those_of_the_chosen_rows():
     """Rows may come in any order and more than once."""
     small = np.zeros((masks.SMALL_COUNT, 3), dtype=np.uint8)
     small[masks.IMPORTANCE] = (params.LOW, params.HIGH, params.PINNED)
-    anchors = np.zeros(3, dtype=np.int64)
+    times = np.zeros((masks.TIME_COUNT, 3), dtype=np.int64)
     rows = np.array([2, 0, 2])
-    out = gather_factors(rows, small, anchors, np.ones(3, np.float32), 1, TABLE)
+    out = gather_factors(rows, small, times, np.ones(3, np.float32), (1, 1), TABLE)
     assert np.allclose(out[IMPORTANCE_ROW], [1.0, 0.87, 1.0])
 
 
@@ -100,3 +102,11 @@ def test_an_outweighed_memory_counts_a_tenth():
     """A memory that another one outweighs keeps a tenth of its factor, never nothing."""
     trust = factors([1] * 2, [1] * 2, [0] * 2, outweighed=[0, 1])[CONFIDENCE_ROW]
     assert np.allclose(trust, [1.0, 0.1])
+
+
+def test_only_a_state_past_its_time_is_faded_beyond_its_floor():
+    """From the moment on at which it is due, a state counts a tenth; other kinds do not."""
+    kinds = [params.STATE, params.STATE, params.EVENT, params.STATE]
+    due = [NOW_US, NOW_US + 1, NOW_US, 0]
+    out = factors(kinds, [1] * 4, [0] * 4, past_us=due)[DECAY_ROW]
+    assert np.allclose(out, [0.1, 1.0, 1.0, 1.0])
