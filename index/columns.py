@@ -25,6 +25,7 @@ from recalld.scoring.masks import SMALL_COUNT, TIME_COUNT
 from recalld.scoring.params import (
     IMPORTANCE_COUNT,
     KIND_COUNT,
+    OUTWEIGHED_COUNT,
     STATED_BY_COUNT,
     STATUS_COUNT,
     VISIBILITY_COUNT,
@@ -40,7 +41,14 @@ STRING_FIELDS = (
     "language",
 )
 KEY, AGENT, SESSION, NAMESPACE, SOURCE_SESSION, SOURCE_URI, LANGUAGE = range(len(STRING_FIELDS))
-_LIMITS = (KIND_COUNT, STATUS_COUNT, IMPORTANCE_COUNT, STATED_BY_COUNT, VISIBILITY_COUNT, 2)
+_LIMITS = (
+    KIND_COUNT,
+    STATUS_COUNT,
+    IMPORTANCE_COUNT,
+    STATED_BY_COUNT,
+    VISIBILITY_COUNT,
+    OUTWEIGHED_COUNT,
+)
 _NAMES = ("kind", "status", "importance", "stated_by", "visibility", "outweighed")
 
 
@@ -57,7 +65,8 @@ class IndexRow:
             confirmation and use; `superseded_from_us` is from when on the successor holds (valid
             time), `superseded_time_us` when that became known (record time, not 0 if superseded);
             `named_*_us` and `past_time_us` are those of recalld.index.memory_times.
-        outweighed: 1 = current, but another memory speaks against it with more weight.
+        outweighed: current, but another memory speaks against it: 1 = by its words, 2 = as a
+            stronger speaker.
         metadata: JSON object.
     """
 

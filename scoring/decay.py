@@ -18,6 +18,7 @@ from recalld.scoring.params import (
     IMPORTANCE_COUNT,
     IMPORTANCE_FACTOR,
     KIND_COUNT,
+    OUTWEIGHED_COUNT,
     OUTWEIGHED_FACTOR,
     PAST_DECAY,
     PINNED,
@@ -90,7 +91,7 @@ def factor_table(params: RankParams) -> NDArray[np.float64]:
     table[FADE_FLOOR] = [decay.floor for decay in params.decay]
     table[BY_IMPORTANCE, :IMPORTANCE_COUNT] = IMPORTANCE_FACTOR
     table[BY_SPEAKER, :STATED_BY_COUNT] = STATED_BY_FACTOR
-    table[BY_WEIGHT, :2] = (1.0, OUTWEIGHED_FACTOR)
+    table[BY_WEIGHT, :OUTWEIGHED_COUNT] = OUTWEIGHED_FACTOR
     table[DOUBT_FLOOR] = CONFIDENCE_FLOOR
     table[PAST_FLOOR] = PAST_DECAY
     return table

@@ -109,9 +109,10 @@ IMPORTANCE_FACTOR = (0.91, 0.87, 0.91, 0.955, 1.0)
 # Index = speaker. An agent's inference weighs less than what anybody said.
 STATED_BY_FACTOR = (1.0, 1.0, 0.95, 1.0, 1.0)
 CONFIDENCE_FLOOR = 0.8
-# Of a memory that another one speaks against with more weight. Low enough that it only fills places
-# which nothing better wants, and not zero: it may still be the true one.
-OUTWEIGHED_FACTOR = 0.1
+# Index = how much another memory speaks against one: not at all; by words that tell of a change,
+# which are wrong in one case of ten; as a stronger speaker. None of the latter two is ever HIGH.
+OUTWEIGHED_COUNT = 3
+OUTWEIGHED_FACTOR = (1.0, 0.5, 0.1)
 
 
 def _unset_as_fact() -> tuple[Decay, ...]:

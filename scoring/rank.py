@@ -147,7 +147,7 @@ def rank(evidence: Evidence, weights: Weights, k: int, min_score: float | None) 
         weights: from `make_weights`.
         k: how many at most, >= 0.
         min_score: lowest score to return; None = the cut of the weights, or TAIL_SHARE of the best
-            score where that is more.
+            score where that is more, but for what lies in the time asked about.
 
     Returns:
         At most k candidates, by score descending, then newer, then larger label.
@@ -166,7 +166,12 @@ def rank(evidence: Evidence, weights: Weights, k: int, min_score: float | None) 
         # Beside a sure answer, what is many times less likely says nothing either.
         top = float(scores[best[0]]) if len(best) else 0.0
         min_score = max(weights.cut, TAIL_SHARE * top)
-    best = best[scores[best] >= np.float32(min_score)]
+        # What lies in the time asked about is asked for, whatever else it says.
+        in_time = evidence.normalised[Channel.TIME, best] >= 1.0
+        in_time &= weights.channels[Channel.TIME] > 0
+        best = best[in_time | (scores[best] >= np.float32(min_score))]
+    else:
+        best = best[scores[best] >= np.float32(min_score)]
     given = parts = evidence.normalised.take(best, axis=1)
     if normalised is not evidence.normalised:
         parts = normalised.take(best, axis=1)
@@ -229,7 +234,7 @@ def within_reach(
 def factor_floor(params: RankParams) -> float:
     """Return the smallest product of factors that a memory can have."""
     fade = min(PAST_DECAY, *(decay.floor for decay in params.decay))
-    trust = CONFIDENCE_FLOOR * min(STATED_BY_FACTOR) * OUTWEIGHED_FACTOR
+    trust = CONFIDENCE_FLOOR * min(STATED_BY_FACTOR) * min(OUTWEIGHED_FACTOR)
     return fade * min(IMPORTANCE_FACTOR) * trust
 
 

@@ -17,7 +17,9 @@ from recalld.index.analyzer import STOP_WORDS
 from recalld.server import cues
 
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
-_WORD = re.compile(r"[a-z]+(?:['’][a-z]+)?|[\u3400-\u9fff]|[a-z0-9_.\-/@#+]*\d[a-z0-9_.\-/@#+]*")
+_WORD = re.compile(
+    r"[a-z]+(?:['’][a-z]+)?|[\u3400-\u9fff]|[a-z0-9_.\-/@#+]*\d(?:[a-z0-9_.\-/@#+]*[a-z0-9_@#+])?"
+)
 _CLAUSE = re.compile(r"[,，;；。!！?？]|\. ")
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _NAME = re.compile(r"\b[A-Z][\w'-]+")
@@ -27,6 +29,10 @@ _HAN_DIGITS = str.maketrans("〇零一二两三四五六七八九", "00122345678
 _LIGHT = frozenset({"a", "an", "the", "that", "is", "are", "am", "be", "do", "does", "so", "very"})
 _LIGHT |= frozenset("的了是着呢吧啊呀哦正已经") | {"really", "just", "also", "please", "been"}
 _SPEAKER = frozenset({"i", "my", "me", "mine", "we", "our", "us", "我", "们", "咱"})
+
+
+SAME_SHARE = 0.6
+"""Share of a clause's Chinese pairs that an older text holds when it is of the same thing."""
 
 
 @dataclass(frozen=True)
@@ -228,6 +234,7 @@ def features(older: Claim, newer: Claim, nearness: float) -> Features:
     numbers = bool(older.numbers) and bool(newer.numbers)
     differ = numbers and set(older.numbers).isdisjoint(newer.numbers)
     values, apart = _excludes(older, newer), _apart(older, newer)
+    ends = ends and _ends_it(older, newer)
     told = (ends or changes or corrects) and not apart
     return Features(
         nearness=nearness,
@@ -249,6 +256,21 @@ def features(older: Claim, newer: Claim, nearness: float) -> Features:
         share_differ=share * differ * (not apart),
         near_opposed=nearness * (flips or values) * absolute,
     )
+
+
+def _ends_it(older: Claim, newer: Claim) -> bool:
+    """Whether what the newer one says has ended is what the older one says, not something like it.
+
+    No longer allergic to pollen says nothing of penicillin: all English words of the clause have to
+    stand in the older text, and most of its pairs of Chinese characters, which also hold particles.
+    """
+    clause = newer.clause_like(older)
+    rest = Claim(cues.ENDING.sub(" ", clause.folded)).content
+    missing = rest - older.content
+    han = Counter({word: n for word, n in rest.items() if _HAN.match(word)})
+    if any(not _HAN.match(word) for word in missing):
+        return False
+    return bool(rest) and (han & older.content).total() >= SAME_SHARE * han.total()
 
 
 def _excludes(one: Claim, other: Claim) -> bool:

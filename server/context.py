@@ -27,6 +27,7 @@ from recalld.server.limits import (
     TOKEN_BUDGET_MIN,
 )
 from recalld.server.recall import Found, Recall
+from recalld.server.standing import is_binding
 from recalld.storage.record import Status
 from recalld.v1 import recall_service_pb2 as pb
 
@@ -80,9 +81,10 @@ class BuildContext:
 
 
 def _choose(request: pb.RecallRequest, found: Found, choosing: Choosing) -> Choice:
-    """Everything where it fits, else the best; nothing when nothing matters."""
+    """Everything where it fits, else the best; only what always binds when nothing matters."""
     if found.response.abstained:
-        return choosing.best_of(())
+        binding = [hit for hit in found.own if is_binding(hit.record)]
+        return replace(choosing.best_of(_current(binding, request, found.now_us)), is_all=False)
     own = request.scope.user_id
     shared = [hit for hit in found.hits if hit.record.scope.user_id != own]
     everything = _current([*found.own, *shared], request, found.now_us)

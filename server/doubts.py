@@ -22,7 +22,7 @@ from recalld.server.change import Change
 from recalld.server.claims import Features, features, is_same, may_differ
 from recalld.server.partition import CURRENT, TOPIC_KINDS, slot_of
 from recalld.server.precedence import holds_now, rank
-from recalld.storage.record import Kind, MemoryRecord, Status
+from recalld.storage.record import Importance, Kind, MemoryRecord, Status
 
 NEIGHBOUR_COUNT = 8
 """Statements that one is held against. What it replaces is nearly always its nearest neighbour."""
@@ -112,7 +112,7 @@ def weigh(change: Change, record: MemoryRecord, near: Neighbours) -> Found:
         older, newer = _in_order(other, record)
         if not holds_now(other, change.now_us) or _is_rival(other, record):
             continue
-        if older.kind in TOPIC_KINDS:
+        if older.kind in TOPIC_KINDS or is_protected(older):
             continue
         earlier, later = change.claim(older), change.claim(newer)
         if not may_differ(earlier, later):
@@ -126,6 +126,11 @@ def weigh(change: Change, record: MemoryRecord, near: Neighbours) -> Found:
     if contradicted in best:
         return _oppose(change, record, best[contradicted][1])
     return Found()
+
+
+def is_protected(record: MemoryRecord) -> bool:
+    """Whether words alone never speak against it: its slot decides, or too much hangs on it."""
+    return bool(record.key) or record.importance in (Importance.HIGH, Importance.PINNED)
 
 
 def _in_order(other: MemoryRecord, record: MemoryRecord) -> tuple[MemoryRecord, MemoryRecord]:

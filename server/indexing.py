@@ -12,7 +12,7 @@ from datetime import tzinfo
 from recalld.index.columns import IndexRow
 from recalld.index.memory_times import memory_times
 from recalld.server.partition import CURRENT
-from recalld.storage.record import MemoryRecord
+from recalld.storage.record import MemoryRecord, Status
 
 KEY_SEPARATORS = re.compile(r"[._\-/:\s]+")
 
@@ -31,6 +31,13 @@ def embedded_text(record: MemoryRecord) -> str:
 def is_outweighed(record: MemoryRecord) -> bool:
     """Whether a current record has another one against it that weighs more."""
     return record.status in CURRENT and bool(record.superseded_by)
+
+
+def _weight_against(record: MemoryRecord) -> int:
+    """Index into `recalld.scoring.params.OUTWEIGHED_FACTOR`."""
+    if not is_outweighed(record):
+        return 0
+    return 2 if record.status == Status.CONFLICTED else 1
 
 
 def index_row(record: MemoryRecord, zone: tzinfo) -> IndexRow:
@@ -62,7 +69,7 @@ def index_row(record: MemoryRecord, zone: tzinfo) -> IndexRow:
         named_to_us=spoken.named_to_us,
         # An end that the writer gave is the end.
         past_time_us=0 if record.valid_to_us else spoken.past_us,
-        outweighed=int(is_outweighed(record)),
+        outweighed=_weight_against(record),
         agent_id=where.agent_id,
         session_id=where.session_id,
         namespace=where.namespace,

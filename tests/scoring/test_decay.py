@@ -98,10 +98,10 @@ def test_importance_and_confidence_are_ordered_and_bounded():
     assert speakers[params.AGENT] < speakers[params.USER] == 1
 
 
-def test_an_outweighed_memory_counts_a_tenth():
-    """A memory that another one outweighs keeps a tenth of its factor, never nothing."""
-    trust = factors([1] * 2, [1] * 2, [0] * 2, outweighed=[0, 1])[CONFIDENCE_ROW]
-    assert np.allclose(trust, [1.0, 0.1])
+def test_an_outweighed_memory_never_counts_nothing():
+    """Words against a memory leave half of its factor, a stronger speaker a tenth."""
+    trust = factors([1] * 3, [1] * 3, [0] * 3, outweighed=[0, 1, 2])[CONFIDENCE_ROW]
+    assert np.allclose(trust, [1.0, 0.5, 0.1])
 
 
 def test_only_a_state_past_its_time_is_faded_beyond_its_floor():

@@ -86,11 +86,14 @@ def test_pruning_never_drops_a_winner(evidence, k, error, data):
 
 def test_min_score_drops_the_tail():
     """Hits below the lowest wanted score are left out."""
+    normalised = np.zeros((CHANNEL_COUNT, 2), np.float32)
+    normalised[[Channel.VECTOR, Channel.RELEVANCE]] = [0.9, 0.1]
+    normalised[Channel.KEYWORD] = [0.9, 0.0]
     evidence = Evidence(
         np.array([1, 2]),
         np.zeros(2, np.int64),
-        np.zeros((CHANNEL_COUNT, 2), np.float32),
-        np.array([[0.9, 0.1], [0.9, 0], [0, 0], [0, 0], [0.9, 0.1]], dtype=np.float32),
+        np.zeros_like(normalised),
+        normalised,
         np.ones((3, 2), np.float32),
     )
     weights = make_weights(Fusion.WEIGHTED, ALL, {})
@@ -148,6 +151,23 @@ def test_a_weak_tail_is_dropped_beside_a_sure_answer():
     )
     assert rank(evidence, weights, 3, None).labels.tolist() == [1, 2]
     assert rank(evidence, weights, 3, 0.0).labels.tolist() == [1, 2, 3]
+
+
+def test_what_lies_in_the_time_asked_about_is_never_cut():
+    """Where the request names a time, a memory of that time comes however low its score."""
+    asked = frozenset({Channel.VECTOR, Channel.TIME})
+    weights = make_weights(Fusion.WEIGHTED, asked, {})
+    normalised = np.zeros((CHANNEL_COUNT, 2), np.float32)
+    normalised[Channel.TIME] = [1.0, 0.9]
+    evidence = Evidence(
+        np.array([1, 2]),
+        np.array([1, 1]),
+        np.zeros_like(normalised),
+        normalised,
+        np.ones((3, 2), np.float32),
+    )
+    assert rank(evidence, weights, 2, None).labels.tolist() == [1]
+    assert rank(evidence, weights, 2, 0.5).labels.tolist() == []
 
 
 def test_rrf_weights_sum_to_one():

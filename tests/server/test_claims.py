@@ -115,3 +115,9 @@ def test_the_cheap_test_never_passes_over_a_pair(older: str, newer: str) -> None
     """Wherever `features` tells of a change or of opposites, `may_differ` holds."""
     pair = features(Claim(older), Claim(newer), 1.0)
     assert may_differ(Claim(older), Claim(newer)) or not (pair.tells_of_change or pair.opposes)
+
+
+@pytest.mark.parametrize("text", ["Guests may use room 301", "The code is A1B2", "Python 3.11"])
+def test_a_full_stop_is_no_part_of_an_identifier(text: str) -> None:
+    """A text with and without its full stop says the same."""
+    assert is_same(Claim(text), Claim(f"{text}."))

@@ -167,11 +167,16 @@ async def test_not_everything_fits(core: Core) -> None:
 
 
 async def test_nothing_matters(core: Core) -> None:
-    """When nothing passes the cut the text is empty and costs nothing."""
+    """When nothing passes the cut only what binds is in; without any the text is empty."""
     await core.remember("u", memory("likes tea"))
     answer = await build(core, "opening hours of the town hall")
     assert (answer.text, answer.token_count, answer.complete) == ("", 0, False)
     assert answer.recall.abstained
+    await core.remember("u", memory("allergic to nuts", key="allergy"))
+    binding = await build(core, "opening hours of the town hall")
+    assert [item.text for item in binding.items] == ["- (0d user) allergic to nuts"]
+    assert not binding.complete
+    assert binding.recall.abstained
     empty = await build(core, user="nobody")
     assert (empty.text, list(empty.items)) == ("", [])
 

@@ -63,6 +63,35 @@ async def test_change_makes_the_older_one_doubtful(core: Core) -> None:
     assert "possibly outdated" in hits[1].reasons
 
 
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("I am allergic to penicillin", "I am no longer allergic to pollen"),
+        ("My son is allergic to hazelnuts", "My son is no longer allergic to milk"),
+        ("I eat eggs at breakfast", "I no longer eat bacon at breakfast"),
+        ("我对青霉素过敏", "我不再对花粉过敏了"),
+        ("我睡前看书", "我睡前不再看电视了"),
+    ],
+)
+async def test_an_end_is_of_the_thing_it_names(core: Core, older: str, newer: str) -> None:
+    """That one thing has ended says nothing of another that is told in like words."""
+    old = await said(core, older, -9)
+    await said(core, newer)
+    assert (await core.get("u", old.id)).superseded_by == ""
+
+
+async def test_words_alone_never_speak_against_what_is_vital(core: Core) -> None:
+    """A memory with a key, or of high importance, is not marked by a statement without one."""
+    ended = "We no longer deploy the shop with the blue pipeline"
+    for user, fields in (("a", {"key": "deploy"}), ("b", {"importance": 3}), ("c", {})):
+        text = "We deploy the shop with the blue pipeline"
+        item = memory(text, event_time=NOW_US - 9, **fields)
+        old = (await core.remember(user, item)).results[0]
+        await core.remember(user, memory(ended, event_time=NOW_US))
+        marked = (await core.get(user, old.id)).superseded_by != ""
+        assert marked == (user == "c")
+
+
 async def test_forgetting_the_newer_frees_the_older(core: Core) -> None:
     """When the newer statement is forgotten nothing speaks against the older one any more."""
     old = await said(core, "We deploy the shop with the blue pipeline", -9)
