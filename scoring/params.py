@@ -176,7 +176,7 @@ SIMILAR = Mix((15.0, 10.0, 6.0, 4.0, 0.0, 3.0, 8.0, 4.0), -4.0, 0.05)
 # Words alone, when no vector came in time, reach lower scores.
 WORDS_ALONE = Mix(SIMILAR.weights, SIMILAR.background, 0.02)
 # Lower: more witnesses speak, and a base near 1 could not be told from another.
-BESIDE_RELEVANCE = Mix((7.0, 10.0, 6.0, 4.0, 10.0, 3.0, 8.0, 4.0), -7.0, 0.01)
+BESIDE_RELEVANCE = Mix((8.0, 10.5, 6.0, 4.0, 9.0, 3.0, 8.0, 4.0), -6.3, 0.01)
 
 
 @dataclass(frozen=True, slots=True)
