@@ -4,21 +4,19 @@ Even lines of the pairs teach, odd ones judge. Pairs of different lines, near by
 judge as well: most statements near each other neither replace nor contradict. It changes nothing;
 the weights go into server/doubts.py by hand.
 
-    python -m recalld.bench.fit_claims [--pairs FILE] [--model DIR]
+    python -m recalld.bench.fit_claims --model DIR [--pairs FILE]
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recalld.index.embedder import default_model_dir
 from recalld.index.onnx_embedder import OnnxEmbedder
 from recalld.scoring.params import Scale
 from recalld.server.claims import Claim, Features, features
@@ -72,7 +70,7 @@ def main() -> None:
     """Fit both judgements; write the weights, and how the server's own ones do."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pairs", type=Path, default=Path("tests/data/claim_pairs.jsonl"))
-    parser.add_argument("--model", type=Path, default=default_model_dir(os.environ))
+    parser.add_argument("--model", type=Path, required=True, help="folder of the embedding model")
     given = parser.parse_args()
     pairs, classes = read(given.pairs, given.model)
     values = np.array(pairs, dtype=np.float64)
