@@ -18,7 +18,7 @@ from recalld.index.evidence import Rows
 from recalld.index.exact import VectorBlock
 from recalld.scoring import masks
 from recalld.scoring.decay import DECAY_ROW
-from recalld.scoring.params import USER, Scale
+from recalld.scoring.params import USER, Channel, Scale
 from recalld.scoring.rank import Ranked
 
 # The places among which statements are compared: as many as an answer has by default.
@@ -28,6 +28,8 @@ PLACE_COUNT = 5
 ALIKE_SPREADS = 3.5
 # The later one has to answer the request too.
 SHARE_MIN = 0.5
+# Share of the first one's evidence by the request's words that it has to have.
+WORDS_MIN = 0.8
 _BELOW = 1.0 - 1e-6
 
 
@@ -47,7 +49,7 @@ def newer_first(
         The same hits; at most one of them has a lower decay, and its place by it.
     """
     heirs = _heirs(rows, columns, block, scale) if len(rows) > 1 else []
-    heir = next((j for j in heirs if ranked.scores[j] >= SHARE_MIN * ranked.scores[0]), 0)
+    heir = next((j for j in heirs if _answers_too(ranked, j)), 0)
     if not heir:
         return ranked
     factors, scores = ranked.factors.copy(), ranked.scores.copy()
@@ -65,6 +67,17 @@ def newer_first(
         factors=np.ascontiguousarray(factors[:, order]),
         places=ranked.places[order],
     )
+
+
+def _answers_too(ranked: Ranked, place: int) -> bool:
+    """Whether a later statement answers the request as the first one does.
+
+    Of two orders the one that the request names is meant, however new the other is.
+    """
+    first, other = ranked.evidence[:, 0], ranked.evidence[:, place]
+    exact = all(other[channel] >= first[channel] for channel in (Channel.IDENTIFIER, Channel.KEY))
+    words = other[Channel.KEYWORD] >= WORDS_MIN * first[Channel.KEYWORD]
+    return bool(exact and words and ranked.scores[place] >= SHARE_MIN * ranked.scores[0])
 
 
 def _heirs(rows: Rows, columns: Columns, block: VectorBlock, scale: Scale) -> list[int]:

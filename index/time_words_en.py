@@ -73,6 +73,9 @@ _MONTH = rf"(?P<month>{'|'.join(_MONTHS)})\.?"
 _PART = rf"(?P<part>{'|'.join(_PARTS)})"
 _YEAR = r"(?P<year>(?:19|20|21)\d\d)"
 _WHICH = r"(?P<which>last|this|next)"
+# "On Friday" is a day, "the Friday push" a habit.
+_AT_DAY = "".join(f"(?<={word} )|" for word in ("on", "by", "to", "until", "till", "since", "from"))
+_AT_DAY = f"(?:{_AT_DAY}(?<=before )|(?<=after )|(?<=and )|(?<=between ))"
 _IN = r"(?:in|during|since|before|after|by|until|till|from|to|of|between|around|and|through)"
 
 
@@ -229,11 +232,12 @@ RULES: tuple[Rule, ...] = (
         "other day",
     ),
     _rule(
-        rf"(?:(?P<which>last|previous|past|this|next|coming) )?(?P<weekday>{'|'.join(_DAYS)})"
-        rf"(?: {_PART})?",
+        rf"(?:(?P<which>last|previous|past|this|next|coming) |{_AT_DAY})"
+        rf"(?P<weekday>{'|'.join(_DAYS)})(?: {_PART})?",
         _weekday,
         "day",
     ),
+    _rule(rf"(?P<which>)(?P<weekday>{'|'.join(_DAYS)}) {_PART}", _weekday, "day"),
     _rule(
         rf"{_YEAR}[-/.](?P<month>\d\d?)(?:[-/.](?P<day>\d\d?))?(?:t[\d:.]+z?)?", _iso, *_CENTURIES
     ),

@@ -112,13 +112,13 @@ def weigh(change: Change, record: MemoryRecord, near: Neighbours) -> Found:
         older, newer = _in_order(other, record)
         if not holds_now(other, change.now_us) or _is_rival(other, record):
             continue
-        if older.kind in TOPIC_KINDS or is_protected(older):
+        if older.kind in TOPIC_KINDS:
             continue
         earlier, later = change.claim(older), change.claim(newer)
         if not may_differ(earlier, later):
             continue
         pair = features(earlier, later, nearness(cosine, change.partition.index.scale))
-        for judge in (outdated, contradicted):
+        for judge in (contradicted,) if is_protected(older) else (outdated, contradicted):
             if judge(pair) > best.get(judge, (LIKELY, other))[0]:
                 best[judge] = (judge(pair), other)
     if outdated in best and best[outdated][0] >= best.get(contradicted, (0.0,))[0]:
@@ -129,7 +129,7 @@ def weigh(change: Change, record: MemoryRecord, near: Neighbours) -> Found:
 
 
 def is_protected(record: MemoryRecord) -> bool:
-    """Whether words alone never speak against it: its slot decides, or too much hangs on it."""
+    """Whether words alone never tell it outdated: its slot decides, or too much hangs on it."""
     return bool(record.key) or record.importance in (Importance.HIGH, Importance.PINNED)
 
 

@@ -286,3 +286,9 @@ def test_days_and_weeks_fit_together(now: int, zone: str) -> None:
     first = (EPOCH + timedelta(microseconds=this.start_us)).astimezone(ZoneInfo(zone))
     assert first.weekday() == 0
     assert first.time().isoformat() == "00:00:00"
+
+
+@pytest.mark.parametrize("text", ["Friday push to the release branch", "the Monday meeting"])
+def test_a_weekday_that_names_a_habit_is_no_day(text: str) -> None:
+    """Without a word such as on or last before it, a weekday is the name of something."""
+    assert windows(text, NOW) == ()
