@@ -56,17 +56,7 @@ def newer_first(
     factors[DECAY_ROW, 0] *= np.float32(_BELOW * scores[heir] / scores[0])
     scores[0] = np.float32(ranked.base[0] * np.prod(factors[:, 0].astype(np.float64)))
     order = np.r_[1 : heir + 1, 0, heir + 1 : len(scores)]
-    return replace(
-        ranked,
-        labels=ranked.labels[order],
-        scores=scores[order],
-        base=ranked.base[order],
-        raw=np.ascontiguousarray(ranked.raw[:, order]),
-        normalised=np.ascontiguousarray(ranked.normalised[:, order]),
-        evidence=np.ascontiguousarray(ranked.evidence[:, order]),
-        factors=np.ascontiguousarray(factors[:, order]),
-        places=ranked.places[order],
-    )
+    return replace(ranked, scores=scores, factors=factors).taken(order)
 
 
 def _answers_too(ranked: Ranked, place: int) -> bool:

@@ -101,6 +101,20 @@ class Ranked:
     weights: Weights
     places: NDArray[np.int64]
 
+    def taken(self, order: NDArray[np.int64]) -> Ranked:
+        """Return the candidates at some places of this list, in the order of `order`."""
+        return Ranked(
+            self.labels[order],
+            self.scores[order],
+            self.base[order],
+            self.raw.take(order, axis=1),
+            self.normalised.take(order, axis=1),
+            self.evidence.take(order, axis=1),
+            self.factors.take(order, axis=1),
+            self.weights,
+            self.places[order],
+        )
+
 
 def make_weights(
     fusion: Fusion,
@@ -190,19 +204,7 @@ def rank(evidence: Evidence, weights: Weights, k: int, min_score: float | None) 
 
 def first_of(ranked: Ranked, k: int) -> Ranked:
     """Keep the best k."""
-    if len(ranked.labels) <= k:
-        return ranked
-    return Ranked(
-        ranked.labels[:k],
-        ranked.scores[:k],
-        ranked.base[:k],
-        np.ascontiguousarray(ranked.raw[:, :k]),
-        np.ascontiguousarray(ranked.normalised[:, :k]),
-        np.ascontiguousarray(ranked.evidence[:, :k]),
-        np.ascontiguousarray(ranked.factors[:, :k]),
-        ranked.weights,
-        ranked.places[:k],
-    )
+    return ranked if len(ranked.labels) <= k else ranked.taken(np.arange(k))
 
 
 def within_reach(

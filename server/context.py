@@ -19,7 +19,7 @@ from recalld.server.codec import shown_status
 from recalld.server.context_choice import Choice, Choosing
 from recalld.server.context_format import Writing
 from recalld.server.errors import InvalidRequest
-from recalld.server.hits import RankedHit
+from recalld.server.hits import RankedHit, order_of
 from recalld.server.limits import (
     CONTEXT_CANDIDATE_COUNT_MAX,
     TOKEN_BUDGET_DEFAULT,
@@ -95,15 +95,10 @@ def _choose(request: pb.RecallRequest, found: Found, choosing: Choosing) -> Choi
     if request.HasField("k"):
         hits = _current(found.hits, request, found.now_us)
     else:
-        hits = sorted((h for h in everything if h.score >= request.min_score), key=_rank)
+        hits = sorted((h for h in everything if h.score >= request.min_score), key=order_of)
     considered = _with_opponents(hits, everything)
     choice = choosing.best_of(considered)
     return choice if len(considered) >= len(everything) else replace(choice, is_all=False)
-
-
-def _rank(hit: RankedHit) -> tuple[float, int, int]:
-    """The total order of a ranking."""
-    return (-hit.score, -hit.record.create_time_us, -hit.record.label)
 
 
 def _is_about_now(request: pb.RecallRequest) -> bool:

@@ -72,6 +72,11 @@ class RankedHit:
     past: bool
 
 
+def order_of(hit: RankedHit) -> tuple[float, int, int]:
+    """The total order of hits: score descending, then newer, then stored later."""
+    return (-hit.score, -hit.record.create_time_us, -hit.record.label)
+
+
 def make_hits(ranking: Ranking, record_of: Callable[[int], MemoryRecord | None]) -> list[RankedHit]:
     """Hits of one ranking, best first.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 
 from recalld.index.conditions import Filter, LabelIn
-from recalld.server.hits import RankedHit
+from recalld.server.hits import RankedHit, order_of
 from recalld.server.indexing import is_outweighed
 from recalld.server.partition import Partition
 from recalld.storage.record import MemoryRecord, Status
@@ -41,12 +41,14 @@ async def with_partners(
         ]
         if labels:
             found += await search(part, Filter(must=(LabelIn(frozenset(labels)),)))
+    if not found:
+        return ranked
     spare = [hit for hit in ranked if not _is_disputed(hit.record)]
     over = max(0, len(ranked) + len(found) - k)
     dropped = {hit.record.id for hit in spare[len(spare) - min(over, len(spare)) :]}
     kept = [hit for hit in ranked if hit.record.id not in dropped]
     kept += found[: k - len(kept)]
-    return sorted(kept, key=lambda hit: (-hit.score, -hit.record.create_time_us, -hit.record.label))
+    return sorted(kept, key=order_of)
 
 
 def _is_disputed(record: MemoryRecord) -> bool:

@@ -268,9 +268,7 @@ class Recall:
         for part, ranking in zip(chosen, rankings, strict=True):
             collected += make_hits(ranking, partial(record_of, part))
         if len(chosen) > 1:
-            collected.sort(
-                key=lambda hit: (-hit.score, -hit.record.create_time_us, -hit.record.label)
-            )
+            collected.sort(key=hits.order_of)
         return collected
 
 

@@ -152,6 +152,17 @@ async def test_vector(core: Core) -> None:
     assert part.raw == pytest.approx(1.0, abs=1e-6)
 
 
+async def test_a_filter_alone_goes_by_the_time_of_the_event(core: Core) -> None:
+    """What happened last comes first, also where it was stored first."""
+    await core.remember("u", memory("late", key="k", key_cardinality=2, event_time=NOW_US))
+    core.clock.time_us += DAY_US
+    await core.remember(
+        "u", memory("early", key="k", key_cardinality=2, event_time=NOW_US - DAY_US)
+    )
+    answer = await core.recall("u", filter=must(condition(key={"values": ["k"]})), k=9)
+    assert texts(answer.hits) == ["late", "early"]
+
+
 async def test_filter_alone(core: Core) -> None:
     """A filter without a request brings every match, newest first, without any embedding."""
     for day in (2, 5, 1, 4):
