@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from xml.sax.saxutils import escape, quoteattr
 
 from recalld.server.indexing import is_outweighed
+from recalld.server.precedence import last_said_us
 from recalld.storage.record import MemoryRecord, StatedBy
 from recalld.v1 import recall_service_pb2 as pb
 
@@ -177,7 +178,7 @@ def age(record: MemoryRecord, now_us: int) -> str:
     Days are those of the calendar in UTC: all ages change at once, at midnight, and a prompt stays
     the same for a day.
     """
-    since_us = max(record.event_time_us, record.confirm_time_us)
+    since_us = last_said_us(record)
     days = max(0, now_us // DAY_US - since_us // DAY_US)
     if days < DAYS_SHOWN:
         return f"{days}d"

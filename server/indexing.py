@@ -12,6 +12,7 @@ from datetime import tzinfo
 from recalld.index.columns import IndexRow
 from recalld.index.memory_times import memory_times
 from recalld.server.partition import CURRENT
+from recalld.server.precedence import last_said_us
 from recalld.storage.record import MemoryRecord, Status
 
 KEY_SEPARATORS = re.compile(r"[._\-/:\s]+")
@@ -43,7 +44,7 @@ def _weight_against(record: MemoryRecord) -> int:
 def index_row(record: MemoryRecord, zone: tzinfo) -> IndexRow:
     """The row of a record; `zone` says when the days begin that its words name."""
     where = record.scope
-    said_us = max(record.event_time_us, record.confirm_time_us)
+    said_us = last_said_us(record)
     anchor_us = max(said_us, record.last_used_time_us)
     spoken = memory_times(record.kind, record.importance, record.content, said_us, anchor_us, zone)
     return IndexRow(

@@ -152,7 +152,7 @@ def _weakness(record: MemoryRecord) -> tuple[float, ...]:
 
     Least important, least sure, oldest first.
     """
-    last_us = max(record.event_time_us, record.confirm_time_us, record.last_used_time_us)
+    last_us = max(last_said_us(record), record.last_used_time_us)
     return (record.importance, record.confidence, last_us, record.label)
 
 
