@@ -233,3 +233,27 @@ class LinkIdentityResponse(_message.Message):
     user_ids: _containers.RepeatedScalarFieldContainer[str]
     revision: int
     def __init__(self, user_ids: _Optional[_Iterable[str]] = ..., revision: _Optional[int] = ...) -> None: ...
+
+class OpenSealedRequest(_message.Message):
+    __slots__ = ("scope", "id")
+    SCOPE_FIELD_NUMBER: _ClassVar[int]
+    ID_FIELD_NUMBER: _ClassVar[int]
+    scope: _types_pb2.Scope
+    id: str
+    def __init__(self, scope: _Optional[_Union[_types_pb2.Scope, _Mapping]] = ..., id: _Optional[str] = ...) -> None: ...
+
+class SealedValue(_message.Message):
+    __slots__ = ("placeholder", "sensitive_class", "text")
+    PLACEHOLDER_FIELD_NUMBER: _ClassVar[int]
+    SENSITIVE_CLASS_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    placeholder: str
+    sensitive_class: _types_pb2.SensitiveClass
+    text: str
+    def __init__(self, placeholder: _Optional[str] = ..., sensitive_class: _Optional[_Union[_types_pb2.SensitiveClass, str]] = ..., text: _Optional[str] = ...) -> None: ...
+
+class OpenSealedResponse(_message.Message):
+    __slots__ = ("values",)
+    VALUES_FIELD_NUMBER: _ClassVar[int]
+    values: _containers.RepeatedCompositeFieldContainer[SealedValue]
+    def __init__(self, values: _Optional[_Iterable[_Union[SealedValue, _Mapping]]] = ...) -> None: ...

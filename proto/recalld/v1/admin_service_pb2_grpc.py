@@ -80,6 +80,11 @@ class AdminServiceStub(object):
                 request_serializer=recalld_dot_v1_dot_admin__service__pb2.LinkIdentityRequest.SerializeToString,
                 response_deserializer=recalld_dot_v1_dot_admin__service__pb2.LinkIdentityResponse.FromString,
                 _registered_method=True)
+        self.OpenSealed = channel.unary_unary(
+                '/recalld.v1.AdminService/OpenSealed',
+                request_serializer=recalld_dot_v1_dot_admin__service__pb2.OpenSealedRequest.SerializeToString,
+                response_deserializer=recalld_dot_v1_dot_admin__service__pb2.OpenSealedResponse.FromString,
+                _registered_method=True)
 
 
 class AdminServiceServicer(object):
@@ -149,6 +154,13 @@ class AdminServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def OpenSealed(self, request, context):
+        """Originals of the sealed data of one memory.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_AdminServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -196,6 +208,11 @@ def add_AdminServiceServicer_to_server(servicer, server):
                     servicer.LinkIdentity,
                     request_deserializer=recalld_dot_v1_dot_admin__service__pb2.LinkIdentityRequest.FromString,
                     response_serializer=recalld_dot_v1_dot_admin__service__pb2.LinkIdentityResponse.SerializeToString,
+            ),
+            'OpenSealed': grpc.unary_unary_rpc_method_handler(
+                    servicer.OpenSealed,
+                    request_deserializer=recalld_dot_v1_dot_admin__service__pb2.OpenSealedRequest.FromString,
+                    response_serializer=recalld_dot_v1_dot_admin__service__pb2.OpenSealedResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -442,6 +459,33 @@ class AdminService(object):
             '/recalld.v1.AdminService/LinkIdentity',
             recalld_dot_v1_dot_admin__service__pb2.LinkIdentityRequest.SerializeToString,
             recalld_dot_v1_dot_admin__service__pb2.LinkIdentityResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def OpenSealed(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/recalld.v1.AdminService/OpenSealed',
+            recalld_dot_v1_dot_admin__service__pb2.OpenSealedRequest.SerializeToString,
+            recalld_dot_v1_dot_admin__service__pb2.OpenSealedResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -62,18 +62,20 @@ class RememberRequest(_message.Message):
     def __init__(self, scope: _Optional[_Union[_types_pb2.Scope, _Mapping]] = ..., memories: _Optional[_Iterable[_Union[MemoryInput, _Mapping]]] = ..., request_id: _Optional[str] = ...) -> None: ...
 
 class RememberResult(_message.Message):
-    __slots__ = ("id", "outcome", "superseded_ids", "conflicting_ids", "etag")
+    __slots__ = ("id", "outcome", "superseded_ids", "conflicting_ids", "etag", "screened")
     ID_FIELD_NUMBER: _ClassVar[int]
     OUTCOME_FIELD_NUMBER: _ClassVar[int]
     SUPERSEDED_IDS_FIELD_NUMBER: _ClassVar[int]
     CONFLICTING_IDS_FIELD_NUMBER: _ClassVar[int]
     ETAG_FIELD_NUMBER: _ClassVar[int]
+    SCREENED_FIELD_NUMBER: _ClassVar[int]
     id: str
     outcome: RememberOutcome
     superseded_ids: _containers.RepeatedScalarFieldContainer[str]
     conflicting_ids: _containers.RepeatedScalarFieldContainer[str]
     etag: str
-    def __init__(self, id: _Optional[str] = ..., outcome: _Optional[_Union[RememberOutcome, str]] = ..., superseded_ids: _Optional[_Iterable[str]] = ..., conflicting_ids: _Optional[_Iterable[str]] = ..., etag: _Optional[str] = ...) -> None: ...
+    screened: _containers.RepeatedCompositeFieldContainer[_types_pb2.ScreenedField]
+    def __init__(self, id: _Optional[str] = ..., outcome: _Optional[_Union[RememberOutcome, str]] = ..., superseded_ids: _Optional[_Iterable[str]] = ..., conflicting_ids: _Optional[_Iterable[str]] = ..., etag: _Optional[str] = ..., screened: _Optional[_Iterable[_Union[_types_pb2.ScreenedField, _Mapping]]] = ...) -> None: ...
 
 class RememberResponse(_message.Message):
     __slots__ = ("results", "revision")
@@ -168,12 +170,14 @@ class UpdateMemoryRequest(_message.Message):
     def __init__(self, memory: _Optional[_Union[_types_pb2.Memory, _Mapping]] = ..., update_mask: _Optional[_Union[_field_mask_pb2.FieldMask, _Mapping]] = ..., etag: _Optional[str] = ..., request_id: _Optional[str] = ...) -> None: ...
 
 class UpdateMemoryResponse(_message.Message):
-    __slots__ = ("memory", "revision")
+    __slots__ = ("memory", "revision", "screened")
     MEMORY_FIELD_NUMBER: _ClassVar[int]
     REVISION_FIELD_NUMBER: _ClassVar[int]
+    SCREENED_FIELD_NUMBER: _ClassVar[int]
     memory: _types_pb2.Memory
     revision: int
-    def __init__(self, memory: _Optional[_Union[_types_pb2.Memory, _Mapping]] = ..., revision: _Optional[int] = ...) -> None: ...
+    screened: _containers.RepeatedCompositeFieldContainer[_types_pb2.ScreenedField]
+    def __init__(self, memory: _Optional[_Union[_types_pb2.Memory, _Mapping]] = ..., revision: _Optional[int] = ..., screened: _Optional[_Iterable[_Union[_types_pb2.ScreenedField, _Mapping]]] = ...) -> None: ...
 
 class IdSet(_message.Message):
     __slots__ = ("ids",)

@@ -61,6 +61,22 @@ class KeyCardinality(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     KEY_CARDINALITY_UNSPECIFIED: _ClassVar[KeyCardinality]
     KEY_CARDINALITY_ONE: _ClassVar[KeyCardinality]
     KEY_CARDINALITY_MANY: _ClassVar[KeyCardinality]
+
+class SensitiveClass(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    SENSITIVE_CLASS_UNSPECIFIED: _ClassVar[SensitiveClass]
+    SENSITIVE_CLASS_RESIDENT_ID: _ClassVar[SensitiveClass]
+    SENSITIVE_CLASS_BANK_CARD: _ClassVar[SensitiveClass]
+    SENSITIVE_CLASS_PHONE: _ClassVar[SensitiveClass]
+    SENSITIVE_CLASS_EMAIL: _ClassVar[SensitiveClass]
+    SENSITIVE_CLASS_API_KEY: _ClassVar[SensitiveClass]
+    SENSITIVE_CLASS_PASSWORD: _ClassVar[SensitiveClass]
+
+class SensitiveAction(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    SENSITIVE_ACTION_UNSPECIFIED: _ClassVar[SensitiveAction]
+    SENSITIVE_ACTION_REDACTED: _ClassVar[SensitiveAction]
+    SENSITIVE_ACTION_SEALED: _ClassVar[SensitiveAction]
 MEMORY_KIND_UNSPECIFIED: MemoryKind
 MEMORY_KIND_FACT: MemoryKind
 MEMORY_KIND_PREFERENCE: MemoryKind
@@ -94,6 +110,16 @@ MEMORY_STATUS_FORGOTTEN: MemoryStatus
 KEY_CARDINALITY_UNSPECIFIED: KeyCardinality
 KEY_CARDINALITY_ONE: KeyCardinality
 KEY_CARDINALITY_MANY: KeyCardinality
+SENSITIVE_CLASS_UNSPECIFIED: SensitiveClass
+SENSITIVE_CLASS_RESIDENT_ID: SensitiveClass
+SENSITIVE_CLASS_BANK_CARD: SensitiveClass
+SENSITIVE_CLASS_PHONE: SensitiveClass
+SENSITIVE_CLASS_EMAIL: SensitiveClass
+SENSITIVE_CLASS_API_KEY: SensitiveClass
+SENSITIVE_CLASS_PASSWORD: SensitiveClass
+SENSITIVE_ACTION_UNSPECIFIED: SensitiveAction
+SENSITIVE_ACTION_REDACTED: SensitiveAction
+SENSITIVE_ACTION_SEALED: SensitiveAction
 
 class Scope(_message.Message):
     __slots__ = ("user_id", "agent_id", "session_id", "namespace")
@@ -310,3 +336,13 @@ class Turn(_message.Message):
     time: _timestamp_pb2.Timestamp
     message_id: str
     def __init__(self, role: _Optional[str] = ..., text: _Optional[str] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., message_id: _Optional[str] = ...) -> None: ...
+
+class ScreenedField(_message.Message):
+    __slots__ = ("field", "sensitive_class", "action")
+    FIELD_FIELD_NUMBER: _ClassVar[int]
+    SENSITIVE_CLASS_FIELD_NUMBER: _ClassVar[int]
+    ACTION_FIELD_NUMBER: _ClassVar[int]
+    field: str
+    sensitive_class: SensitiveClass
+    action: SensitiveAction
+    def __init__(self, field: _Optional[str] = ..., sensitive_class: _Optional[_Union[SensitiveClass, str]] = ..., action: _Optional[_Union[SensitiveAction, str]] = ...) -> None: ...
