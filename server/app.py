@@ -28,13 +28,15 @@ from recalld.index.partition import PartitionIndex
 from recalld.scoring.params import RankParams, Scale
 from recalld.server import listening, metrics, reload, services
 from recalld.server.clock import Clock, SystemClock
-from recalld.server.config import Config, environment
+from recalld.server.config import Config, environment, seal_key
 from recalld.server.dispatch import Dispatcher, Gate
 from recalld.server.errors import AddressInUse, ConfigError
 from recalld.server.graphs import Graphs
 from recalld.server.limits import MESSAGE_BYTES_MAX
 from recalld.server.partitions import Partitions
 from recalld.server.roles import Roles
+from recalld.server.screening import make_screen
+from recalld.server.sealing import Sealer
 from recalld.server.sections import EmbedderSection
 from recalld.server.traced import config_hash
 from recalld.server.traces import Traces
@@ -115,6 +117,8 @@ class App:
         """Bring everything up; whatever was started is stopped again when a later step fails."""
         config = self.config
         roles = Roles(role_catalogue.load(config.ranking.catalogue_file))
+        key = seal_key(config, environment())
+        sealer = None if key is None else Sealer(key)
         data_dir = config.storage.data_dir
         try:
             data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -136,7 +140,7 @@ class App:
         measures.in_flight.set_function(lambda: gate.in_flight)
         table = services.Table()
         server, servicer, address = await self._listen(stack, table, gate, measures)
-        parts, loaded = await self._load(stack, measures, now_us, roles)
+        parts, loaded = await self._load(stack, measures, now_us, roles, sealer)
         table.fill(parts)
         stack.push_async_callback(self._drain, server, servicer, gate)
         pruning = asyncio.create_task(self._prune(parts.store))
@@ -160,6 +164,7 @@ class App:
         measures: metrics.Metrics,
         now_us: int,
         roles: Roles,
+        sealer: Sealer | None,
     ) -> tuple[services.Parts, reload.Reloaded]:
         """Open model and store, and bring everything back into memory."""
         pool = ThreadPoolExecutor(self.config.server.workers, thread_name_prefix="recalld-native")
@@ -180,6 +185,7 @@ class App:
         )
         store = await asyncio.to_thread(DuckDBStore, self.config.storage.data_dir, options)
         stack.push_async_callback(asyncio.to_thread, store.close)
+        await asyncio.to_thread(store.prune_sealed)
         params = rank_params(embedder)
         partitions = Partitions(
             partial(
@@ -193,7 +199,7 @@ class App:
         stack.push_async_callback(graphs.close)
         for partition in partitions:
             graphs.consider(partition)
-        writer = Writer(store, pool, graphs, measures, embedder.fingerprint, zone)
+        writer = Writer(store, pool, graphs, measures, embedder.fingerprint, zone, sealer)
         stack.push_async_callback(writer.drain)
         ranking = config_hash(VERSION, self.config.ranking, params, embedder.fingerprint)
         settings = self.config.traces
@@ -209,6 +215,7 @@ class App:
             roles=self._prepared(roles, embedder, stack),
             metrics=measures,
             traces=traces,
+            screen=make_screen(self.config.sensitive, sealer),
             pool=pool,
             start_time_us=now_us,
             started_s=self.clock.monotonic_s(),

@@ -10,6 +10,7 @@ import grpc
 from recalld.server.clock import Clock
 from recalld.server.errors import DeadlinePassed, InvalidRequest, PermissionDenied
 from recalld.server.limits import REQUEST_ID_BYTES_MAX
+from recalld.server.screened import NOTHING, Screened
 from recalld.server.times import parse_rfc3339
 
 CLOCK_KEY = "recalld-now"
@@ -28,6 +29,7 @@ class Call:
         now_us: the clock of this call, microseconds since 1970.
         deadline_s: on the monotonic clock; inf without a deadline.
         clock: for durations.
+        screened: what the filter of sensitive data did to the request.
     """
 
     tenant: str
@@ -36,6 +38,7 @@ class Call:
     now_us: int
     deadline_s: float
     clock: Clock
+    screened: Screened = NOTHING
 
     def remaining_s(self) -> float:
         """Seconds until the caller's deadline; inf without one."""

@@ -20,10 +20,12 @@ from pydantic import ValidationError, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from recalld.server.errors import ConfigError
+from recalld.server.sealing import key_of
 from recalld.server.sections import (
     EmbedderSection,
     LogSection,
     RankingSection,
+    SensitiveSection,
     ServerSection,
     StorageSection,
     TracesSection,
@@ -38,6 +40,9 @@ SHORT_NAMES = {
 }
 
 
+SEAL_KEY = "RECALLD_SEAL_KEY"
+
+
 class Config(BaseSettings):
     """All settings."""
 
@@ -49,6 +54,7 @@ class Config(BaseSettings):
     storage: StorageSection = StorageSection()
     embedder: EmbedderSection = EmbedderSection()
     ranking: RankingSection = RankingSection()
+    sensitive: SensitiveSection = SensitiveSection()
     traces: TracesSection = TracesSection()
     log: LogSection = LogSection()
 
@@ -145,6 +151,25 @@ def _problem(item: Mapping[str, Any]) -> str:
     if item["type"] == "extra_forbidden":
         return "there is no such setting"
     return str(item["msg"]).removeprefix("Value error, ")
+
+
+def seal_key(config: Config, environment: Mapping[str, str]) -> bytes | None:
+    """The key of sealed data, base64 of 256 bits in RECALLD_SEAL_KEY; None when there is none.
+
+    It is no setting: what is in a file or is printed with the settings is no secret.
+
+    Raises:
+        ConfigError: it is malformed, or a class is sealed and there is none.
+    """
+    text = environment.get(SEAL_KEY, "").strip()
+    if not text:
+        if config.sensitive.needs_key:
+            raise ConfigError(f"{SEAL_KEY}: is needed where a class is sealed (section sensitive)")
+        return None
+    try:
+        return key_of(text)
+    except ValueError as error:
+        raise ConfigError(f"{SEAL_KEY}: {error}") from None
 
 
 def environment() -> Mapping[str, str]:

@@ -20,6 +20,19 @@ class InvalidRequest(ServerError):
         self.problem = problem
 
 
+class SensitiveData(InvalidRequest):
+    """Raised when a field holds sensitive data that the policy does not take; never shows it."""
+
+    def __init__(self, field: str, sensitive_class: str, why: str) -> None:
+        """Name field and class; `why` ends the sentence."""
+        super().__init__(field, f"holds data of the class {sensitive_class}, {why}")
+        self.sensitive_class = sensitive_class
+
+
+class SealKeyMissing(ServerError):
+    """Raised when sealed data is asked for and the server's key, if any, does not open it."""
+
+
 class ContradictoryFilter(InvalidRequest):
     """Raised when a filter can match nothing whatever the data."""
 

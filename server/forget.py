@@ -98,8 +98,10 @@ class Forget:
                 )
             )
         elif which == "content":
-            digest = codec.content_hash(request.content)
-            named = partition.matching(lambda r: r.content_hash == digest)
+            # Memories of before the filter hold the text as it was, later ones as it was replaced.
+            texts = {request.content, call.screened.selectors.get("content", request.content)}
+            digests = {codec.content_hash(text) for text in texts}
+            named = partition.matching(lambda r: r.content_hash in digests)
         elif which == "filter":
             compiled = filters.decode(request.filter, "filter", partition.label_of)
             labels = partition.index.match(filters.view_all(scope, call, manage=True), compiled)

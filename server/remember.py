@@ -51,7 +51,7 @@ class Remember:
             call.check_deadline()
             partition = self.partitions.open(scope.tenant, scope.user_id)
             return await self.writer.write(
-                call, partition, lambda change: self._plan(change, embedded), row
+                call, partition, lambda change: self._plan(change, embedded, call), row
             )
 
         return await self.writer.once(call, METHOD, request, pb.RememberResponse, run)
@@ -69,14 +69,14 @@ class Remember:
             row[: len(vector)] = vector
         return [Draft(draft.record, row) for draft, row in zip(drafts, whole, strict=True)]
 
-    def _plan(self, change: Change, drafts: list[Draft]) -> pb.RememberResponse:
+    def _plan(self, change: Change, drafts: list[Draft], call: Call) -> pb.RememberResponse:
         """Place every memory in turn; later ones see earlier ones."""
         placements = []
         for draft in drafts:
             assert draft.vector is not None
             placements.append(place(change, draft.record, draft.vector))
         response = pb.RememberResponse()
-        for placement in placements:
+        for index, placement in enumerate(placements):
             record = change.rows.get(placement.record.label, placement.record)
             response.results.add(
                 id=record.id,
@@ -84,6 +84,7 @@ class Remember:
                 superseded_ids=placement.superseded_ids,
                 conflicting_ids=placement.conflicting_ids,
                 etag=codec.etag(record),
+                screened=call.screened.told(f"memories[{index}]."),
             )
             self.metrics.outcomes.labels(
                 Outcome.Name(placement.outcome).removeprefix("REMEMBER_OUTCOME_")

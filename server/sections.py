@@ -133,6 +133,31 @@ class RankingSection(Section):
         return zone_of(self.time_zone)
 
 
+PolicyName = Literal["reject", "redact", "seal", "allow"]
+
+
+class SensitiveSection(Section):
+    """What becomes of sensitive data in a write, by class: docs/SENSITIVE.md."""
+
+    resident_id: PolicyName = Field(
+        "reject", description="Chinese resident ids: reject, redact, seal or allow"
+    )
+    bank_card: PolicyName = Field("reject", description="bank card numbers: the same words")
+    phone: PolicyName = Field("redact", description="telephone numbers: the same words")
+    email: PolicyName = Field("redact", description="e-mail addresses: the same words")
+    api_key: PolicyName = Field(
+        "reject", description="API keys, tokens and private keys: the same words"
+    )
+    password: PolicyName = Field(
+        "reject", description="passwords, PINs and one-time codes: the same words"
+    )
+
+    @property
+    def needs_key(self) -> bool:
+        """Whether some class is sealed."""
+        return "seal" in self.model_dump().values()
+
+
 class TracesSection(Section):
     """Traces of recalls: what became of each candidate. They hold no text."""
 

@@ -24,6 +24,8 @@ DIGITS_MIN, DIGITS_MAX = 11, 19
 CUE_REACH = 28
 """Characters before a number in which a word says what it is."""
 INTERNATIONAL_REACH = 40
+INTERNATIONAL_COUNT_MAX = 64
+"""Further ones of a text are taken for what they seem: looking them up costs too much."""
 
 _NUMBER = re.compile(r"\d(?:[^\w\n]{0,3}\d){6}")
 _SEPARATOR = r"(?: ?[-./_] ?| )"
@@ -56,7 +58,7 @@ _LANDLINE = re.compile(
     r"(?P<area>(?P<open>\()?0?(?:10|2[0-57-9]|[3-9]\d\d)(?(open)\)))(?P<gap> ?- ?| )?"
     r"(?P<local>[2-8]\d{2,3}[ -]?\d{4}))(?![A-Za-z_./]\d|\d)"
 )
-_PLUS = re.compile(r"(?<![A-Za-z0-9+])\+ ?\(?[1-9](?:[ ()./-]{0,3}\d){6}")
+_PLUS = re.compile(r"(?<![A-Za-z0-9+])\+ ?\(?[1-9](?:[ ()./-]{0,3}\d){6,14}")
 _MOBILE = re.compile(r"(?:0086|86)?(1[3-9]\d{9})")
 _MOBILE_SHAPES = frozenset(
     {(3, 4, 4), (3, 8), (7, 4), (4, 4, 3), (3, 3, 5), (4, 7), (3, 2, 2, 2, 2), (2,) * 5 + (1,)}
@@ -94,7 +96,10 @@ def find_numbers(text: str) -> Iterator[Finding]:
         if chain.end() - chain.start() >= DIGITS_MIN:
             yield from _in_chain(text, chain.start(), chain.end())
     yield from _landlines(text)
-    for plus in _PLUS.finditer(text):
+    for count, plus in enumerate(_PLUS.finditer(text)):
+        if count >= INTERNATIONAL_COUNT_MAX:
+            yield Finding(*plus.span(), SensitiveClass.PHONE)
+            continue
         part = text[plus.start() : plus.start() + INTERNATIONAL_REACH]
         for match in phonenumbers.PhoneNumberMatcher(part, None, phonenumbers.Leniency.POSSIBLE):
             # Ranges are opened all the time: digits that are set apart need not be of a known one.

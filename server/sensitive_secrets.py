@@ -60,7 +60,7 @@ _KEY_WORDS = ("key", "token", "secret", "credential", "密钥", "秘钥", "令�
 _PASSWORD_WORDS = ("pass", "pwd", "pin", "otp", "code", "密", "口令", "码", "碼", "暗号")
 """Where none of them is, the dear patterns need not be tried."""
 _QUOTED = r"[\"'“”‘’「『`](?P<quoted>[^\"'“”‘’「」『』`\n]{1,64})[\"'“”‘’」』`]"
-_TOKEN = r"(?P<token>[!-~]{4,64})"
+_TOKEN = r"(?P<token>[!-~]{4,})"
 _ENGLISH_WORD = (
     r"(?<![A-Za-z])(?:[a-z0-9]{1,32}[_-]){0,4}(?P<word>pass ?words?|passcode|passphrase|passwd"
     r"|pwd|pin(?: code| number)?|verification code|one[- ]time (?:code|password)|otp)"

@@ -5,9 +5,10 @@ Handlers are looked up when a call comes in: the port is bound before they exist
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import grpc
@@ -30,6 +31,8 @@ from recalld.server.recall import Recall
 from recalld.server.remember import Remember
 from recalld.server.resolve import ResolveConflict
 from recalld.server.roles import Roles
+from recalld.server.screening import Screen, screened_call
+from recalld.server.sealed import OpenSealed
 from recalld.server.traces import Traces
 from recalld.server.update import UpdateMemory
 from recalld.server.usage import ReportUsage
@@ -68,7 +71,10 @@ SERVICES: tuple[tuple[ServiceDescriptor, tuple[str, ...]], ...] = (
         ),
     ),
     (session_service_pb2.DESCRIPTOR.services_by_name["SessionService"], ()),
-    (admin_service_pb2.DESCRIPTOR.services_by_name["AdminService"], ("GetServerInfo", "GetStats")),
+    (
+        admin_service_pb2.DESCRIPTOR.services_by_name["AdminService"],
+        ("GetServerInfo", "GetStats", "OpenSealed"),
+    ),
 )
 """Every service of the contract, and the methods of it that work.
 
@@ -94,6 +100,7 @@ class Parts:
     roles: Roles | None
     metrics: Metrics
     traces: Traces
+    screen: Screen
     pool: ThreadPoolExecutor
     start_time_us: int
     started_s: float
@@ -105,9 +112,11 @@ class Table:
     def __init__(self) -> None:
         """Start empty: the gate keeps calls out meanwhile."""
         self._handlers: dict[str, Any] = {}
+        self._screened: Callable[[Message, Call], Awaitable[Call]]
 
     def fill(self, parts: Parts) -> None:
         """Make every handler."""
+        self._screened = partial(screened_call, parts.screen, parts.pool)
         recall = Recall(
             partitions=parts.partitions,
             writer=parts.writer,
@@ -149,6 +158,7 @@ class Table:
                 "ReportUsage": ReportUsage(parts.partitions, parts.writer, parts.metrics),
                 "GetServerInfo": facts.info,
                 "GetStats": facts.stats,
+                "OpenSealed": OpenSealed(parts.partitions, parts.store, parts.screen.sealer),
             }
         )
 
@@ -166,6 +176,7 @@ class Table:
         """A unary handler that is looked up at the call."""
 
         async def answer(request: Any, call: Call) -> Message:
+            call = await self._screened(request, call)
             response: Message = await self._handlers[name](request, call)
             return response
 

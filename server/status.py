@@ -34,6 +34,11 @@ TABLE: dict[type[Exception], tuple[grpc.StatusCode, int]] = {
         Code.INVALID_ARGUMENT,
         Reason.ERROR_REASON_CONTRADICTORY_FILTER,
     ),
+    server_errors.SensitiveData: (Code.INVALID_ARGUMENT, Reason.ERROR_REASON_SENSITIVE_DATA),
+    server_errors.SealKeyMissing: (
+        Code.FAILED_PRECONDITION,
+        Reason.ERROR_REASON_SEAL_KEY_MISSING,
+    ),
     server_errors.InvalidPageToken: (Code.INVALID_ARGUMENT, Reason.ERROR_REASON_INVALID_PAGE_TOKEN),
     server_errors.InvalidRequest: (Code.INVALID_ARGUMENT, Reason.ERROR_REASON_INVALID_FIELD),
     server_errors.EtagMismatch: (Code.ABORTED, Reason.ERROR_REASON_ETAG_MISMATCH),
@@ -129,11 +134,14 @@ def translate(error: Exception, request_id: str) -> Failure:
     else:
         code, reason = row
         message = str(error)
+    metadata = {"request_id": request_id}
+    if isinstance(error, server_errors.SensitiveData):
+        metadata |= {"field": error.field, "sensitive_class": error.sensitive_class}
     details: list[Message] = [
         error_details_pb2.ErrorInfo(
             reason=Reason.Name(reason).removeprefix("ERROR_REASON_"),
             domain=DOMAIN,
-            metadata={"request_id": request_id},
+            metadata=metadata,
         )
     ]
     if isinstance(error, server_errors.InvalidRequest):

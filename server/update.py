@@ -172,4 +172,6 @@ class UpdateMemory:
         if vector is not None:
             change.vectors[record.label] = vector
         changed = slots.resettle(change, record, edited)
-        return pb.UpdateMemoryResponse(memory=codec.memory(changed, call.now_us))
+        return pb.UpdateMemoryResponse(
+            memory=codec.memory(changed, call.now_us), screened=call.screened.told()
+        )

@@ -26,6 +26,8 @@ from recalld.server.graphs import Graphs
 from recalld.server.indexing import index_row
 from recalld.server.metrics import Metrics
 from recalld.server.partition import Partition
+from recalld.server.sealed import sealed_values
+from recalld.server.sealing import Sealer
 from recalld.storage.store import Store, StoredMemory, StoredRequest, WriteBatch
 
 R = TypeVar("R", bound=Message)
@@ -42,6 +44,7 @@ class Writer:
         metrics: Metrics,
         fingerprint: str,
         zone: tzinfo,
+        sealer: Sealer | None = None,
     ) -> None:
         """Take over the store's revisions.
 
@@ -52,6 +55,7 @@ class Writer:
             metrics: where commit times go.
             fingerprint: of the embedder whose vectors are written.
             zone: in which the days of a memory's words begin.
+            sealer: encrypts what is sealed; None: nothing is.
         """
         self._store = store
         self._pool = pool
@@ -59,6 +63,7 @@ class Writer:
         self._metrics = metrics
         self._fingerprint = fingerprint
         self._zone = zone
+        self._sealer = sealer
         self._revisions = store.revisions()
         self._published = dict(self._revisions)
         self._tasks: dict[Hashable, asyncio.Task[Any]] = {}
@@ -150,7 +155,7 @@ class Writer:
             response.revision = revision if change.rows else 0  # type: ignore[attr-defined]
             if change.rows or row is not None:
                 started_s = call.clock.monotonic_s()
-                await self._commit(call.tenant, change, revision, response, row)
+                await self._commit(call, change, revision, response, row)
                 self._metrics.stage.labels("commit").observe(call.clock.monotonic_s() - started_s)
             if change.rows:
                 await self._publish(partition, change)
@@ -163,7 +168,7 @@ class Writer:
 
     async def _commit(
         self,
-        tenant: str,
+        call: Call,
         change: Change,
         revision: int,
         response: Message,
@@ -190,8 +195,10 @@ class Writer:
             StoredMemory(record, vectors[label], self._fingerprint)
             for label, record in change.rows.items()
         )
-        future = self._store.submit(WriteBatch(tenant, revision, memories, request))
-        self._revisions[tenant] = revision
+        originals = call.screened.originals
+        sealed = tuple(sealed_values(change.rows.values(), originals, self._sealer))
+        future = self._store.submit(WriteBatch(call.tenant, revision, memories, request, sealed))
+        self._revisions[call.tenant] = revision
         await asyncio.wrap_future(future)
 
     async def _publish(self, partition: Partition, change: Change) -> None:

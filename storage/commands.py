@@ -28,6 +28,7 @@ def _insert_sql(verb: str, table: str, columns: Sequence[tuple[str, str]]) -> st
 _DELETE_MEMORIES = "DELETE FROM memories WHERE label IN (SELECT unnest(?))"
 _INSERT_MEMORIES = _insert_sql("INSERT", "memories", rows.COLUMNS)
 _UPSERT_REQUESTS = _insert_sql("INSERT OR REPLACE", "requests", rows.REQUEST_COLUMNS)
+_UPSERT_SEALED = _insert_sql("INSERT OR REPLACE", "sealed", rows.SEALED_COLUMNS)
 _UPSERT_TENANTS = _insert_sql("INSERT OR REPLACE", "tenants", rows.TENANT_COLUMNS)
 _UPDATE_TENANT = "UPDATE tenants SET revision = ? WHERE tenant = ?"
 
@@ -55,6 +56,8 @@ def apply_group(
     _run(connection, _DELETE_MEMORIES, [(label,) for label in memories if label <= label_max])
     _run(connection, _INSERT_MEMORIES, [rows.row_of(m) for m in memories.values()])
     _run(connection, _UPSERT_REQUESTS, [rows.request_row_of(r) for r in requests.values()])
+    sealed = {(s.label, s.placeholder): s for batch in batches for s in batch.sealed}
+    _run(connection, _UPSERT_SEALED, [(s.label, s.placeholder, s.data) for s in sealed.values()])
     if len(revisions) == 1 and batches[0].tenant in known:  # A third of the cost of the upsert.
         connection.execute(_UPDATE_TENANT, [batches[-1].revision, batches[0].tenant])
     else:
@@ -66,6 +69,12 @@ def prune_requests(connection: Connection, before_us: int) -> int:
     """Deletes requests created before a time; returns how many."""
     sql = "DELETE FROM requests WHERE create_time_us < ?"
     return int(connection.execute(sql, [before_us]).fetchone()[0])
+
+
+def prune_sealed(connection: Connection) -> int:
+    """Deletes sealed values whose memory is gone; returns how many."""
+    sql = "DELETE FROM sealed WHERE label NOT IN (SELECT label FROM memories)"
+    return int(connection.execute(sql).fetchone()[0])
 
 
 def _run(connection: Connection, sql: str, values: Sequence[tuple[object, ...]]) -> None:

@@ -129,6 +129,14 @@ class DuckDBStore:
         """See `Store.prune_requests`."""
         return int(self._writer.run(lambda: self._prune_requests(before_us)).result())
 
+    def sealed(self, label: int) -> dict[str, bytes]:
+        """See `Store.sealed`."""
+        return self._queries.sealed(label)
+
+    def prune_sealed(self) -> int:
+        """See `Store.prune_sealed`."""
+        return int(self._writer.run(self._prune_sealed).result())
+
     def load(self) -> Iterator[StoredMemory]:
         """See `Store.load`."""
         self._reader.require_open()
@@ -175,7 +183,8 @@ class DuckDBStore:
         self._reader.require_open()
         lines: list[str] = []
         try:
-            lines += self._queries.check_index() + self.traces.check()
+            lines += self._queries.check_index() + self._queries.check_sealed()
+            lines += self.traces.check()
             requests, revisions = self._queries.requests(), self._queries.revisions
             lines += rules.store_violations(self._queries.load(), requests, revisions)
         except Corrupt as error:
@@ -212,6 +221,11 @@ class DuckDBStore:
     def _prune_requests(self, before_us: int) -> int:
         count = commands.prune_requests(self._connection, before_us)
         self._recent.prune(before_us)
+        self._sync_new_wal()
+        return count
+
+    def _prune_sealed(self) -> int:
+        count = commands.prune_sealed(self._connection)
         self._sync_new_wal()
         return count
 

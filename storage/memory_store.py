@@ -33,6 +33,7 @@ class MemoryImage:
     requests: dict[tuple[str, str], StoredRequest] = field(default_factory=dict)
     revisions: dict[str, int] = field(default_factory=dict)
     traces: dict[tuple[str, str], StoredTrace] = field(default_factory=dict)
+    sealed: dict[tuple[int, str], bytes] = field(default_factory=dict)
 
 
 class MemoryStore:
@@ -74,6 +75,21 @@ class MemoryStore:
             for key in old:
                 del requests[key]
         return len(old)
+
+    def sealed(self, label: int) -> dict[str, bytes]:
+        """See `Store.sealed`."""
+        with self._lock:
+            held = self._opened().sealed.items()
+            return {placeholder: data for (row, placeholder), data in held if row == label}
+
+    def prune_sealed(self) -> int:
+        """See `Store.prune_sealed`."""
+        with self._lock:
+            image = self._opened()
+            gone = [key for key in image.sealed if key[0] not in image.memories]
+            for key in gone:
+                del image.sealed[key]
+        return len(gone)
 
     def load(self) -> Iterator[StoredMemory]:
         """See `Store.load`."""
@@ -141,6 +157,7 @@ class MemoryStore:
             image.memories |= {memory.record.label: memory for memory in batch.memories}
             if batch.request is not None:
                 image.requests[(batch.tenant, batch.request.request_id)] = batch.request
+            image.sealed |= {(s.label, s.placeholder): s.data for s in batch.sealed}
             image.revisions[batch.tenant] = batch.revision
             self._commit_count += 1
 

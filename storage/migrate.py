@@ -17,7 +17,7 @@ from typing import Any, Protocol
 from recalld.storage.errors import Corrupt, FormatTooNew
 from recalld.storage.record import Status
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 4
 
 
 class Connection(Protocol):
@@ -74,8 +74,20 @@ def _second(connection: Connection) -> None:
     _tell_ends_apart(connection)
 
 
+def _third(_connection: Connection) -> None:
+    """3: the same tables; a number that was handed out and holds no change here."""
+
+
+def _fourth(connection: Connection) -> None:
+    """4: sealed originals."""
+    connection.execute(
+        "CREATE TABLE sealed (label BIGINT NOT NULL, placeholder VARCHAR NOT NULL, "
+        "data BLOB NOT NULL, PRIMARY KEY (label, placeholder))"
+    )
+
+
 # The next format adds its step here and its schema to schema.sql; a step never changes afterwards.
-STEPS: tuple[Step, ...] = (Step(1, _second),)
+STEPS: tuple[Step, ...] = (Step(1, _second), Step(2, _third), Step(3, _fourth))
 
 
 def migrate(

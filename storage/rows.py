@@ -73,6 +73,11 @@ REQUEST_COLUMNS: tuple[tuple[str, str], ...] = (
     ("response", "BLOB"),
     ("create_time_us", "BIGINT"),
 )
+SEALED_COLUMNS: tuple[tuple[str, str], ...] = (
+    ("label", "BIGINT"),
+    ("placeholder", "VARCHAR"),
+    ("data", "BLOB"),
+)
 TENANT_COLUMNS: tuple[tuple[str, str], ...] = (("tenant", "VARCHAR"), ("revision", "BIGINT"))
 
 _NAMES = tuple(name for name, _ in COLUMNS)

@@ -56,6 +56,10 @@ def require_valid(batch: WriteBatch) -> None:
             raise InvalidBatch(f"label {record.label}: {rule}")
         if record.scope.tenant != batch.tenant or record.revision != batch.revision:
             raise InvalidBatch(f"label {record.label}: tenant or revision is not its batch's")
+    labels = {memory.record.label for memory in batch.memories}
+    for value in batch.sealed:
+        if value.label not in labels or not value.placeholder or not value.data:
+            raise InvalidBatch(f"label {value.label}: a sealed value without its row or its data")
     if batch.request is not None:
         for rule in request_violations(batch.request):
             raise InvalidBatch(f"request: {rule}")

@@ -1,4 +1,4 @@
--- Format version 2. Times are microseconds since 1970-01-01T00:00:00Z, 0 = not set.
+-- Format version 4. Times are microseconds since 1970-01-01T00:00:00Z, 0 = not set.
 -- Primary keys only: secondary indexes and foreign keys have broken on WAL replay.
 
 CREATE TABLE meta (
@@ -75,4 +75,11 @@ CREATE TABLE traces (
     header         BLOB    NOT NULL,
     candidates     BLOB    NOT NULL,
     PRIMARY KEY (tenant, recall_id)
+);
+
+CREATE TABLE sealed (
+    label       BIGINT  NOT NULL,
+    placeholder VARCHAR NOT NULL,
+    data        BLOB    NOT NULL,
+    PRIMARY KEY (label, placeholder)
 );

@@ -65,6 +65,21 @@ class StoredRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class SealedValue:
+    """An original that was sealed, stored beside a memory whose text holds its placeholder.
+
+    Attributes:
+        label: row of the memory.
+        placeholder: what stands for it in the text; not empty, once a memory.
+        data: the encrypted original, opaque here; not empty.
+    """
+
+    label: int
+    placeholder: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class WriteBatch:
     """What one call changes, all or nothing.
 
@@ -74,12 +89,14 @@ class WriteBatch:
         memories: upserts by `record.label`, at most BATCH_ROW_COUNT_MAX; the last of equal
             labels wins.
         request: remembered in the same transaction; None = the call had no request id.
+        sealed: upserts by label and placeholder, each of a row of `memories`.
     """
 
     tenant: str
     revision: int
     memories: tuple[StoredMemory, ...] = ()
     request: StoredRequest | None = None
+    sealed: tuple[SealedValue, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +221,14 @@ class Store(Protocol):
 
     def prune_requests(self, before_us: int) -> int:
         """Forgets answers with `create_time_us < before_us`, durably; returns how many."""
+        ...
+
+    def sealed(self, label: int) -> dict[str, bytes]:
+        """Returns the durable sealed values of a row by placeholder; empty when it has none."""
+        ...
+
+    def prune_sealed(self) -> int:
+        """Removes sealed values whose row is gone, durably; returns how many."""
         ...
 
     def load(self) -> Iterator[StoredMemory]:

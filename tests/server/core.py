@@ -28,7 +28,9 @@ from recalld.server.config import Config
 from recalld.server.graphs import Graphs
 from recalld.server.partitions import Partitions
 from recalld.server.roles import Roles
-from recalld.server.sections import TracesSection
+from recalld.server.screening import make_screen
+from recalld.server.sealing import Sealer
+from recalld.server.sections import SensitiveSection, TracesSection
 from recalld.server.traces import Traces
 from recalld.server.writer import Writer
 from recalld.storage.errors import StoreFailed
@@ -39,6 +41,7 @@ from recalld.v1 import recall_service_pb2, types_pb2
 
 TENANT = "default"
 HOUR_US = 3_600_000_000
+SEAL_KEY = bytes(range(32))
 DAY_US = 24 * HOUR_US
 NOW_US = 1_796_083_200_000_000
 """2026-12-01T00:00:00Z."""
@@ -109,6 +112,7 @@ class Core:
         exact_max: int,
         traces: TracesSection | None = None,
         roles: Roles | None = None,
+        sensitive: SensitiveSection | None = None,
     ) -> None:
         self.clock = FixedClock()
         self.store = store
@@ -123,7 +127,8 @@ class Core:
         self.graphs = Graphs(self.log)
         self.metrics = metrics.create()
         fingerprint = self.embedder.fingerprint
-        self.writer = Writer(store, pool, self.graphs, self.metrics, fingerprint, UTC)
+        sealer = Sealer(SEAL_KEY)
+        self.writer = Writer(store, pool, self.graphs, self.metrics, fingerprint, UTC, sealer)
         config = Config() if traces is None else Config(traces=traces)
         self.traces = Traces(store.traces, pool, config.traces, "hash", self.metrics, self.log)
         table = services.Table()
@@ -138,6 +143,7 @@ class Core:
                 embedder_name="hash",
                 metrics=self.metrics,
                 traces=self.traces,
+                screen=make_screen(sensitive or config.sensitive, sealer),
                 pool=pool,
                 start_time_us=NOW_US,
                 started_s=0.0,
@@ -217,11 +223,18 @@ async def opened(
     exact_max: int = 50_000,
     traces: TracesSection | None = None,
     roles: Roles | None = None,
+    sensitive: SensitiveSection | None = None,
 ) -> AsyncIterator[Core]:
     """A core over a store, an empty one by default; the store stays open."""
     with ThreadPoolExecutor(2) as pool:
         core = Core(
-            store if store is not None else MemoryStore(), pool, dim, exact_max, traces, roles
+            store if store is not None else MemoryStore(),
+            pool,
+            dim,
+            exact_max,
+            traces,
+            roles,
+            sensitive,
         )
         try:
             yield core

@@ -137,6 +137,7 @@ def test_the_columns_are_those_of_the_schema(tmp_path: Path) -> None:
             ("memories", rows.COLUMNS),
             ("requests", rows.REQUEST_COLUMNS),
             ("tenants", rows.TENANT_COLUMNS),
+            ("sealed", rows.SEALED_COLUMNS),
         ):
             described = connection.execute(f"DESCRIBE {table}").fetchall()
             assert [(row[0], row[1]) for row in described] == list(columns)
@@ -145,7 +146,7 @@ def test_the_columns_are_those_of_the_schema(tmp_path: Path) -> None:
         "created_by": "test",
         "created_time_us": "1",
         "created_with_duckdb": duckdb.__version__,
-        "format_version": "2",
+        "format_version": "4",
     }
 
 

@@ -25,6 +25,8 @@ FORBIDDEN = {
     "hnswlib": ("index", "import hnswlib"),
     "onnxruntime": ("index", "import onnxruntime"),
     "duckdb": ("storage", "import duckdb"),
+    "cryptography": ("server", "import cryptography"),
+    "phonenumbers": ("server", "import phonenumbers"),
 }
 
 
