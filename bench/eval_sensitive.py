@@ -72,7 +72,9 @@ def main(arguments: Sequence[str]) -> int:
         epilog="example: python -m recalld.bench.eval_sensitive --count 5000 --json figures.json",
     )
     parser.add_argument("--seed", type=int, default=SEED, help="of the sentences (default: 1)")
-    parser.add_argument("--count", type=int, default=COUNT, help="sentences a class (default: 2000)")
+    parser.add_argument(
+        "--count", type=int, default=COUNT, help="sentences a class (default: 2000)"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures here")
     given = parser.parse_args(arguments)
     if given.count < 1:

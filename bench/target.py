@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import cast
 
 import grpc
@@ -67,6 +68,15 @@ def connect(address: str) -> Iterator[Target]:
         )
 
 
+NOTHING_REFUSED = MappingProxyType(
+    {
+        f"RECALLD_SENSITIVE__{name}": "redact"
+        for name in ("RESIDENT_ID", "BANK_CARD", "API_KEY", "PASSWORD")
+    }
+)
+"""A set is replayed whole: what a server would refuse as sensitive is replaced instead."""
+
+
 @contextmanager
 def own_server(embedder: str, data_dir: Path | None = None) -> Iterator[str]:
     """A real server of its own process with a settable clock, on a temporary directory if none.
@@ -82,7 +92,9 @@ def server_process(
     embedder: str, data_dir: Path | None = None
 ) -> AbstractContextManager[RunningServer]:
     """The same with a hold on the process, which can then be killed."""
-    return running_server(data_dir=data_dir, args=("--test-clock",), embedder=embedder)
+    return running_server(
+        data_dir=data_dir, args=("--test-clock",), embedder=embedder, env=NOTHING_REFUSED
+    )
 
 
 def clock(now: datetime) -> tuple[tuple[str, str], ...]:

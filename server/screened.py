@@ -38,6 +38,14 @@ class Screened:
     originals: Mapping[str, str] = field(default_factory=dict, repr=False)
     selectors: Mapping[str, str] = field(default_factory=dict, repr=False)
 
+    def and_then(self, later: Screened) -> Screened:
+        """This and what was done afterwards, fields once each."""
+        return Screened(
+            tuple(dict.fromkeys((*self.fields, *later.fields))),
+            {**self.originals, **later.originals},
+            {**later.selectors, **self.selectors},
+        )
+
     def told(self, prefix: str = "") -> Iterator[types_pb2.ScreenedField]:
         """The fields below a path, as they go out."""
         for screened in self.fields:

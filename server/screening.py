@@ -3,8 +3,8 @@
 It works on the message before a handler sees it, so that what is embedded, stored, answered or kept
 for idempotency is clean. It writes nothing and keeps nothing.
 
-Invariants: a refusal names field and class, never the value, and leaves the message as it was; a
-value found in one text of a request is replaced in all of them.
+Invariants: a refusal names field and class, never the value; a value found in one text of a request
+is replaced in all of them; nothing more is found in what was screened.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from enum import Enum
+from itertools import count
 
 from google.protobuf.message import Message
 
@@ -25,8 +26,14 @@ from recalld.server.sealing import Sealer
 from recalld.server.sections import SensitiveSection
 from recalld.server.sensitive import find, replaced, with_repeats
 from recalld.server.sensitive_class import CLASSES, Finding, SensitiveClass
+from recalld.server.sensitive_text import fold
 from recalld.v1 import memory_service_pb2
 
+NUMBERS = frozenset({SensitiveClass.RESIDENT_ID, SensitiveClass.BANK_CARD, SensitiveClass.PHONE})
+"""Classes whose values are the same in any grouping of their digits."""
+NAME_JOINTS = str.maketrans("._/:", "    ")
+ROUND_COUNT_MAX = 8
+"""Text that is written to hide one number behind the other is refused after so many."""
 OFF_LOOP_BYTES = 8_192
 """Requests from this size on are screened beside the event loop: it would stand still for long."""
 
@@ -65,32 +72,50 @@ class Screen:
             What was done.
 
         Raises:
-            SensitiveData: the policy does not take what is in it; nothing was changed.
+            SensitiveData: the policy does not take what is in it; the request is of no more use.
         """
         if not self.policies or not is_screened(request):
             return NOTHING
-        places = list(places_of(request))
-        by_place = [find(place.text, self.policies, place.name) for place in places]
-        if not any(by_place):
-            return NOTHING
-        by_place = with_repeats([place.text for place in places], by_place)
-        found = [(p, f) for p, f in zip(places, by_place, strict=True) if f]
-        for place, findings in found:
-            self._refuse(place, findings)
-        screened = self._replaced(found, tenant, user_id)
+        screened = NOTHING
+        # What was replaced may have hidden what it touched: it ends when nothing is found any more.
+        for round_number in count():
+            found = self._found(request)
+            if not found:
+                break
+            for place, findings in found:
+                self._refuse(place, findings, is_last=round_number == ROUND_COUNT_MAX)
+            screened = screened.and_then(self._replaced(found, tenant, user_id))
         _drop_vectors(request, screened.fields)
         return screened
 
-    def _refuse(self, place: Place, findings: Sequence[Finding]) -> None:
-        """Refuse what is not to be replaced.
+    def _found(self, request: Message) -> list[tuple[Place, list[Finding]]]:
+        """Texts that hold something, and what."""
+        places = list(places_of(request))
+        by_place = [self._found_in(place) for place in places]
+        if not any(by_place):
+            return []
+        by_place = with_repeats([place.text for place in places], by_place)
+        return [(p, f) for p, f in zip(places, by_place, strict=True) if f]
+
+    def _found_in(self, place: Place) -> list[Finding]:
+        """What one text holds; the words of a name are parted by more than spaces."""
+        found = find(place.text, self.policies, place.name)
+        if found or place.role is not Role.NAME:
+            return found
+        return find(place.text.translate(NAME_JOINTS), self.policies)
+
+    def _refuse(self, place: Place, findings: Sequence[Finding], *, is_last: bool) -> None:
+        """Refuse what is not to be replaced; in the last round whatever there still is.
 
         Raises:
             SensitiveData: names field and class.
         """
-        if place.role is Role.SELECTOR:
-            return
         for finding in findings:
             label = finding.sensitive_class.label
+            if is_last:
+                raise SensitiveData(place.path, label, "too much of it without anything between")
+            if place.role is Role.SELECTOR:
+                continue
             if self.policies[finding.sensitive_class] is Policy.REJECT:
                 raise SensitiveData(place.path, label, "which this server does not store")
             if place.role is Role.NAME:
@@ -100,7 +125,7 @@ class Screen:
         self, found: Sequence[tuple[Place, list[Finding]]], tenant: str, user_id: str
     ) -> Screened:
         """Put placeholders where something was found."""
-        fields: dict[ScreenedField, None] = {}
+        fields: list[ScreenedField] = []
         originals: dict[str, str] = {}
         selectors: dict[str, str] = {}
         for place, findings in found:
@@ -108,14 +133,13 @@ class Screen:
             for finding in findings:
                 original = place.text[finding.start : finding.end]
                 name = self._placeholder(finding.sensitive_class, original, tenant, user_id)
-                is_sealed = self.policies[finding.sensitive_class] is Policy.SEAL
                 names.append(name)
-                if place.role is Role.SELECTOR:
-                    selectors[place.path] = place.text
-                    continue
-                fields[ScreenedField(place.path, finding.sensitive_class, is_sealed)] = None
-                if is_sealed:
-                    originals[name] = original
+                if place.role is not Role.SELECTOR:
+                    is_sealed = self.policies[finding.sensitive_class] is Policy.SEAL
+                    fields.append(ScreenedField(place.path, finding.sensitive_class, is_sealed))
+                    originals |= {name: original} if is_sealed else {}
+            if place.role is Role.SELECTOR:
+                selectors[place.path] = place.text
             place.put(replaced(place.text, findings, names))
         return Screened(tuple(fields), originals, selectors)
 
@@ -126,7 +150,7 @@ class Screen:
         if self.policies[sensitive_class] is not Policy.SEAL:
             return f"[{sensitive_class.label}]"
         assert self.sealer is not None
-        tag = self.sealer.tag(tenant, user_id, sensitive_class, original)
+        tag = self.sealer.tag(tenant, user_id, sensitive_class, _plain(original, sensitive_class))
         return f"[{sensitive_class.label}:{tag}]"
 
 
@@ -161,6 +185,14 @@ def make_screen(section: SensitiveSection, sealer: Sealer | None) -> Screen:
     return Screen(
         {m: policy for m, policy in policies.items() if policy is not Policy.ALLOW}, sealer
     )
+
+
+def _plain(original: str, sensitive_class: SensitiveClass) -> str:
+    """One spelling for equal values."""
+    folded = fold(original).text
+    if sensitive_class in NUMBERS:
+        return "".join(letter for letter in folded.upper() if letter.isalnum())
+    return folded.lower() if sensitive_class is SensitiveClass.EMAIL else folded
 
 
 def _drop_vectors(request: Message, fields: Sequence[ScreenedField]) -> None:

@@ -51,7 +51,7 @@ _CUE = re.compile(
     re.IGNORECASE | re.ASCII,
 )
 _SIGNS = frozenset("¥￥$€£#")
-_JOINTS = frozenset("./-_:")
+_JOINTS = frozenset("./-")
 _CLAUSE = re.compile(r"[。；;!?！？\n]")
 _LANDLINE = re.compile(
     r"(?<![A-Za-z0-9_.+*/#-])(?:(?P<country>\(?(?:\+|00)86\)?[ -]{0,2})?"
@@ -175,10 +175,14 @@ def _judge(text: str, groups: list[Group], gaps: set[str], digits: str) -> Findi
 
 def _goes_on_before(text: str, start: int) -> bool:
     """Whether what begins here is the end of a word, a path, a decimal fraction or the like."""
-    before = text[start - 1 : start]
+    before, one_more = text[start - 1 : start], text[max(0, start - 2) : max(0, start - 1)]
     if before and _WORD_LEFT.match(before):
         return not _TELEPHONE_WORD.search(text[max(0, start - 8) : start])
-    return before in _JOINTS and bool(_WORD_LEFT.match(text[start - 2 : start - 1] or " "))
+    if before == ":":
+        return one_more.isdigit()
+    if before not in _JOINTS or not _WORD_LEFT.match(one_more):
+        return False
+    return one_more.isdigit() or cue_before(text, start) in ("", "other")
 
 
 def cue_before(text: str, start: int) -> str:

@@ -144,7 +144,7 @@ _SENTENCES = (
 
 _LOCAL = r"[A-Za-z0-9](?:[A-Za-z0-9._%+-]{0,63})"
 _EMAIL = re.compile(
-    rf"(?<![A-Za-z0-9._%+-])(?P<local>{_LOCAL})(?P<at>@| ?[(\[{{] ?at ?[)\]}}] ?| @ )"
+    rf"(?<![A-Za-z0-9])(?P<local>{_LOCAL})(?P<at>@| ?[(\[{{] ?at ?[)\]}}] ?| @ )"
     r"(?P<domain>(?:[A-Za-z0-9-]{1,63}(?:\.| ?[(\[{] ?dot ?[)\]}] ?| dot )){1,5})"
     r"(?P<top>[A-Za-z]{2,24})(?![A-Za-z0-9@])",
     re.IGNORECASE,

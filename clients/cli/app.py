@@ -11,6 +11,7 @@ from recalld.cli import (
     memory_commands,
     output,
     recall_commands,
+    sealed_commands,
     server_commands,
     trace_commands,
     transfer_commands,
@@ -59,6 +60,7 @@ def build() -> typer.Typer:
         conflict_commands,
         recall_commands,
         trace_commands,
+        sealed_commands,
         transfer_commands,
     ):
         commands.add_to(made)

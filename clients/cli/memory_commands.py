@@ -114,6 +114,8 @@ def _write_batch(
     options: dict[str, Any] = {"request_id": request_id} if request_id else {}
     written = client.remember(memories, **options)
     for result in written.results:
+        for one in result.screened:
+            exits.print_note(f"{one.field}: {one.sensitive_class} {one.action}")
         if out.json:
             output.write_json({**output.plain(result), "revision": written.revision})
         else:

@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar
 from google.protobuf import message_factory
 from google.protobuf.message import Message
 
-from recalld.client import decode, models, requests, traces, values
+from recalld.client import decode, models, requests, sensitive, traces, values
 from recalld.client.inputs import NewMemory, Query
 from recalld.client.options import Timeouts
 from recalld.client.wiretypes import build, listed, shown
@@ -247,6 +247,13 @@ class CallFactory:
         scope = None if user_id is None else build(types_pb2.Scope, user_id=user_id)
         request = admin_pb2.GetStatsRequest(scope=scope)
         return self._call("AdminService/GetStats", request, {"timeout": timeout}, decode.stats)
+
+    def open_sealed(
+        self, id: str, options: dict[str, Any]
+    ) -> Call[tuple[sensitive.SealedValue, ...]]:
+        """OpenSealed."""
+        request = build(admin_pb2.OpenSealedRequest, scope=self._scope(options), id=id)
+        return self._call("AdminService/OpenSealed", request, options, sensitive.opened)
 
     def _scope(self, options: dict[str, Any]) -> types_pb2.Scope:
         """The scope of a call, taken out of its options."""

@@ -23,6 +23,7 @@ from recalld.client.connection import DEFAULT_TARGET, connection
 from recalld.client.export import paging_options
 from recalld.client.inputs import NewMemory, Query
 from recalld.client.retry import Budget
+from recalld.client.sensitive import SealedValue
 
 ReplyT = TypeVar("ReplyT")
 
@@ -238,6 +239,10 @@ class Client:
     def stats(self, user_id: str | None = None, timeout: float | None = None) -> models.Stats:
         """Counts and sizes of the tenant, or of one user."""
         return self._run(self._calls.stats(user_id, timeout))
+
+    def open_sealed(self, id: str, **call: Unpack[options.CallOptions]) -> tuple[SealedValue, ...]:
+        """Originals of the sealed data in a memory; needs the admin role and the server's key."""
+        return self._run(self._calls.open_sealed(id, dict(call)))
 
     def export(self, **narrow: Unpack[options.ExportOptions]) -> Iterator[models.Memory]:
         """Every memory of the user but forgotten ones, as a stream, oldest first.

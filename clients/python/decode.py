@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from recalld.client import models, values, wiretypes
+from recalld.client import models, sensitive, values, wiretypes
 from recalld.client.inputs import Source
 from recalld.v1 import admin_service_pb2 as admin_pb2
 from recalld.v1 import memory_service_pb2 as memory_pb2
@@ -82,6 +82,7 @@ def remembered(response: memory_pb2.RememberResponse) -> models.Remembered:
             superseded_ids=tuple(result.superseded_ids),
             conflicting_ids=tuple(result.conflicting_ids),
             etag=result.etag,
+            screened=sensitive.screened(result.screened),
         )
         for result in response.results
     )

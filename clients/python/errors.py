@@ -151,6 +151,10 @@ class ReadOnly(FailedPrecondition):
     """Raised when the server refuses writes until its store is reopened."""
 
 
+class SealKeyMissing(FailedPrecondition):
+    """Raised when the server has no key for sealed data, or not the one it was sealed with."""
+
+
 class Corrupt(RecalldError):
     """Raised when stored data failed a checksum or invariant."""
 
@@ -199,6 +203,7 @@ BY_REASON: Mapping[str, type[RecalldError]] = {
     "REVISION_NOT_REACHED": RevisionNotReached,
     "READ_ONLY": ReadOnly,
     "CORRUPT": Corrupt,
+    "SEAL_KEY_MISSING": SealKeyMissing,
     "UNIMPLEMENTED": Unsupported,
     "UNAUTHENTICATED": Unauthenticated,
     "PERMISSION_DENIED": PermissionDenied,

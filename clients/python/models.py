@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from recalld.client.inputs import Source
+from recalld.client.sensitive import ScreenedField
 from recalld.client.values import (
     AbstainReason,
     Band,
@@ -69,13 +70,14 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class RememberResult:
-    """What happened to one memory, and to those it met."""
+    """What happened to one memory, and to those it met; what of it was replaced as sensitive."""
 
     id: str
     outcome: Outcome
     superseded_ids: tuple[str, ...]
     conflicting_ids: tuple[str, ...]
     etag: str
+    screened: tuple[ScreenedField, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

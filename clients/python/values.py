@@ -183,6 +183,26 @@ class ContextSection(StrEnum):
     CONFLICTS = "conflicts"
 
 
+class SensitiveClass(StrEnum):
+    """What sort of sensitive data a text held."""
+
+    UNSPECIFIED = "unspecified"
+    RESIDENT_ID = "resident_id"
+    BANK_CARD = "bank_card"
+    PHONE = "phone"
+    EMAIL = "email"
+    API_KEY = "api_key"
+    PASSWORD = "password"
+
+
+class SensitiveAction(StrEnum):
+    """What became of it: gone, or stored encrypted."""
+
+    UNSPECIFIED = "unspecified"
+    REDACTED = "redacted"
+    SEALED = "sealed"
+
+
 EnumT = TypeVar("EnumT", bound=StrEnum)
 
 WIRE_ENUMS = {
@@ -194,6 +214,8 @@ WIRE_ENUMS = {
     KeyCardinality: (types_pb2.KeyCardinality, "KEY_CARDINALITY_"),
     Outcome: (memory_service_pb2.RememberOutcome, "REMEMBER_OUTCOME_"),
     ForgetMode: (memory_service_pb2.ForgetMode, "FORGET_MODE_"),
+    SensitiveClass: (types_pb2.SensitiveClass, "SENSITIVE_CLASS_"),
+    SensitiveAction: (types_pb2.SensitiveAction, "SENSITIVE_ACTION_"),
     Band: (recall_service_pb2.ConfidenceBand, "CONFIDENCE_BAND_"),
     AbstainReason: (recall_service_pb2.AbstainReason, "ABSTAIN_REASON_"),
     DropReason: (recall_service_pb2.DropReason, "DROP_REASON_"),

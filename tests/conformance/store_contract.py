@@ -26,6 +26,7 @@ from recalld.storage.record import (
 from recalld.storage.store import (
     BATCH_ROW_COUNT_MAX,
     Partition,
+    SealedValue,
     Store,
     StoredMemory,
     WriteBatch,
@@ -98,6 +99,30 @@ class StoreContract:
         first, second = reopen().load()
         assert (first.vector, first.fingerprint) == (None, "")
         assert second.vector is not None
+
+    def test_sealed_values_stay_with_their_row(self, reopen: Reopen) -> None:
+        """Sealed values come back under their row alone; a later one of a placeholder wins."""
+        rows = (memory(1, 1), memory(2, 1))
+        first = (SealedValue(1, "[phone:a]", b"\0x"), SealedValue(1, "[email:b]", b"y"))
+        reopen().write(WriteBatch("acme", 1, rows, sealed=first))
+        reopen().write(
+            WriteBatch("acme", 2, (memory(1, 2),), sealed=(SealedValue(1, "[phone:a]", b"z"),))
+        )
+        store = reopen()
+        assert store.sealed(1) == {"[phone:a]": b"z", "[email:b]": b"y"}
+        assert store.sealed(2) == store.sealed(3) == {}
+        assert store.prune_sealed() == 0
+        assert store.check() == []
+
+    @pytest.mark.parametrize(
+        "value", [SealedValue(2, "p", b"x"), SealedValue(1, "", b"x"), SealedValue(1, "p", b"")]
+    )
+    def test_a_sealed_value_needs_its_row(self, reopen: Reopen, value: SealedValue) -> None:
+        """A sealed value without its row, placeholder or data is refused with all the rest."""
+        store = reopen()
+        with pytest.raises(InvalidBatch):
+            store.write(WriteBatch("acme", 1, (memory(1, 1),), sealed=(value,)))
+        assert list(store.load()) == []
 
     def test_the_last_write_of_a_label_wins(self, reopen: Reopen) -> None:
         """A later write of a label replaces the row, within a batch and between batches."""

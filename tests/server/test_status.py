@@ -18,7 +18,12 @@ from recalld.v1 import errors_pb2
 
 MODULES = (server_errors, index_errors, storage_errors, scoring_errors)
 CODES_OF_REASONS = {
-    "INVALID_ARGUMENT": {"INVALID_FIELD", "CONTRADICTORY_FILTER", "INVALID_PAGE_TOKEN"},
+    "INVALID_ARGUMENT": {
+        "INVALID_FIELD",
+        "CONTRADICTORY_FILTER",
+        "INVALID_PAGE_TOKEN",
+        "SENSITIVE_DATA",
+    },
     "NOT_FOUND": {"MEMORY_NOT_FOUND", "TRACE_NOT_FOUND"},
     "ALREADY_EXISTS": {"ALREADY_EXISTS", "REQUEST_ID_REUSED"},
     "ABORTED": {"ETAG_MISMATCH"},
@@ -29,6 +34,7 @@ CODES_OF_REASONS = {
         "FORMAT_TOO_NEW",
         "REVISION_NOT_REACHED",
         "READ_ONLY",
+        "SEAL_KEY_MISSING",
     },
     "DATA_LOSS": {"CORRUPT"},
     "UNIMPLEMENTED": {"UNIMPLEMENTED"},

@@ -22,7 +22,7 @@ from recalld.storage.errors import Corrupt, FormatTooNew, StoreFailed
 from recalld.storage.fsio import Files
 from recalld.storage.lock import DirectoryLock
 from recalld.storage.memory_store import MemoryImage, MemoryStore
-from recalld.storage.store import WriteBatch
+from recalld.storage.store import SealedValue, WriteBatch
 from tests.conformance.store_contract import Reopen, StoreContract
 from tests.conformance.trace_contract import TraceContract
 from tests.storage.samples import any_memory, memory, request, state
@@ -148,6 +148,22 @@ def test_the_columns_are_those_of_the_schema(tmp_path: Path) -> None:
         "created_with_duckdb": duckdb.__version__,
         "format_version": "4",
     }
+
+
+def test_sealed_values_go_with_their_row(tmp_path: Path) -> None:
+    """A sealed value whose row is gone is named by check, and removed by prune_sealed."""
+    store = open_store(tmp_path)
+    values = tuple(SealedValue(label, "[phone:a]", b"x") for label in (1, 2))
+    store.write(WriteBatch("acme", 1, (memory(1, 1), memory(2, 1)), sealed=values))
+    store.close()
+    with duckdb.connect(str(tmp_path / DATABASE_NAME)) as connection:
+        connection.execute("DELETE FROM memories WHERE label = 1")
+    store = open_store(tmp_path)
+    assert store.check() == ["sealed values without a memory, a placeholder or data: 1"]
+    assert store.prune_sealed() == 1
+    assert (store.sealed(1), store.sealed(2)) == ({}, {"[phone:a]": b"x"})
+    assert store.check() == []
+    store.close()
 
 
 def test_a_closed_store_leaves_one_file(tmp_path: Path) -> None:
