@@ -35,7 +35,7 @@ from recalld.server.graphs import Graphs
 from recalld.server.limits import MESSAGE_BYTES_MAX
 from recalld.server.partitions import Partitions
 from recalld.server.roles import Roles
-from recalld.server.screening import make_screen
+from recalld.server.screening import Screen, make_screen
 from recalld.server.sealing import Sealer
 from recalld.server.sections import EmbedderSection
 from recalld.server.traced import config_hash
@@ -118,7 +118,7 @@ class App:
         config = self.config
         roles = Roles(role_catalogue.load(config.ranking.catalogue_file))
         key = seal_key(config, environment())
-        sealer = None if key is None else Sealer(key)
+        screen = make_screen(config.sensitive, None if key is None else Sealer(key))
         data_dir = config.storage.data_dir
         try:
             data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -140,7 +140,7 @@ class App:
         measures.in_flight.set_function(lambda: gate.in_flight)
         table = services.Table()
         server, servicer, address = await self._listen(stack, table, gate, measures)
-        parts, loaded = await self._load(stack, measures, now_us, roles, sealer)
+        parts, loaded = await self._load(stack, measures, now_us, roles, screen)
         table.fill(parts)
         stack.push_async_callback(self._drain, server, servicer, gate)
         pruning = asyncio.create_task(self._prune(parts.store))
@@ -164,7 +164,7 @@ class App:
         measures: metrics.Metrics,
         now_us: int,
         roles: Roles,
-        sealer: Sealer | None,
+        screen: Screen,
     ) -> tuple[services.Parts, reload.Reloaded]:
         """Open model and store, and bring everything back into memory."""
         pool = ThreadPoolExecutor(self.config.server.workers, thread_name_prefix="recalld-native")
@@ -178,14 +178,10 @@ class App:
             requests_per_run_max=1,
         )
         stack.push_async_callback(asyncio.to_thread, embedder.close)
-        options = DuckDBOptions(
-            now_us=now_us,
-            created_by=VERSION,
-            memory_limit_bytes=self.config.storage.memory_limit_mb * 1024 * 1024,
-        )
+        memory_limit_bytes = self.config.storage.memory_limit_mb * 1024 * 1024
+        options = DuckDBOptions(now_us, VERSION, memory_limit_bytes)
         store = await asyncio.to_thread(DuckDBStore, self.config.storage.data_dir, options)
         stack.push_async_callback(asyncio.to_thread, store.close)
-        await asyncio.to_thread(store.prune_sealed)
         params = rank_params(embedder)
         partitions = Partitions(
             partial(
@@ -199,7 +195,7 @@ class App:
         stack.push_async_callback(graphs.close)
         for partition in partitions:
             graphs.consider(partition)
-        writer = Writer(store, pool, graphs, measures, embedder.fingerprint, zone, sealer)
+        writer = Writer(store, pool, graphs, measures, embedder.fingerprint, zone, screen.sealer)
         stack.push_async_callback(writer.drain)
         ranking = config_hash(VERSION, self.config.ranking, params, embedder.fingerprint)
         settings = self.config.traces
@@ -215,7 +211,7 @@ class App:
             roles=self._prepared(roles, embedder, stack),
             metrics=measures,
             traces=traces,
-            screen=make_screen(self.config.sensitive, sealer),
+            screen=screen,
             pool=pool,
             start_time_us=now_us,
             started_s=self.clock.monotonic_s(),

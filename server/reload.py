@@ -53,6 +53,8 @@ def reload(
     Raises:
         Corrupt: stored data cannot be read.
     """
+    # An original whose memory was purged goes at the latest here.
+    store.sealed.prune()
     # A million new objects that all stay: looking for garbage among them only costs time.
     gc.disable()
     try:

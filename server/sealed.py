@@ -95,7 +95,7 @@ class OpenSealed:
             return pb.OpenSealedResponse()
         if self.sealer is None:
             raise SealKeyMissing("the server runs without a key for sealed data")
-        stored = await asyncio.to_thread(self.store.sealed, record.label)
+        stored = await asyncio.to_thread(self.store.sealed.find, record.label)
         response = pb.OpenSealedResponse()
         for placeholder, sensitive_class in placeholders:
             # A placeholder that a writer typed has nothing behind it.

@@ -71,12 +71,6 @@ def prune_requests(connection: Connection, before_us: int) -> int:
     return int(connection.execute(sql, [before_us]).fetchone()[0])
 
 
-def prune_sealed(connection: Connection) -> int:
-    """Deletes sealed values whose memory is gone; returns how many."""
-    sql = "DELETE FROM sealed WHERE label NOT IN (SELECT label FROM memories)"
-    return int(connection.execute(sql).fetchone()[0])
-
-
 def _run(connection: Connection, sql: str, values: Sequence[tuple[object, ...]]) -> None:
     if values:
         connection.execute(sql, [list(column) for column in zip(*values, strict=True)])

@@ -23,7 +23,7 @@ from typing import Any
 
 import duckdb
 
-from recalld.storage import commands, database_file, rules
+from recalld.storage import commands, database_file, rules, sealed, traces
 from recalld.storage.counters import Counters
 from recalld.storage.database_file import size_bytes
 from recalld.storage.errors import Corrupt, DirectoryLocked, StorageError, StoreClosed, StoreFailed
@@ -32,7 +32,6 @@ from recalld.storage.lock import read_holder
 from recalld.storage.queries import Queries
 from recalld.storage.requests import REQUEST_BYTES_MAX, REQUEST_COUNT_MAX, RecentRequests
 from recalld.storage.store import Partition, StoredMemory, StoredRequest, StoreStats, WriteBatch
-from recalld.storage.traces import SqlTraces
 from recalld.storage.writer import GroupWriter
 
 MEMORY_LIMIT_BYTES = 512 * 1024 * 1024
@@ -106,8 +105,9 @@ class DuckDBStore:
             raise
         self._wal_bytes = size_bytes(self._wal_path)
         self._writer = GroupWriter(self._commit)
-        run, synced = self._writer.run, self._sync_new_wal
-        self.traces = SqlTraces(self._connection, self._reader, run, synced)
+        means = (self._connection, self._reader, self._writer.run, self._sync_new_wal)
+        self.traces = traces.SqlTraces(*means)
+        self.sealed = sealed.SqlSealed(*means)
 
     def submit(self, batch: WriteBatch) -> Future[None]:
         """See `Store.submit`."""
@@ -128,14 +128,6 @@ class DuckDBStore:
     def prune_requests(self, before_us: int) -> int:
         """See `Store.prune_requests`."""
         return int(self._writer.run(lambda: self._prune_requests(before_us)).result())
-
-    def sealed(self, label: int) -> dict[str, bytes]:
-        """See `Store.sealed`."""
-        return self._queries.sealed(label)
-
-    def prune_sealed(self) -> int:
-        """See `Store.prune_sealed`."""
-        return int(self._writer.run(self._prune_sealed).result())
 
     def load(self) -> Iterator[StoredMemory]:
         """See `Store.load`."""
@@ -183,8 +175,7 @@ class DuckDBStore:
         self._reader.require_open()
         lines: list[str] = []
         try:
-            lines += self._queries.check_index() + self._queries.check_sealed()
-            lines += self.traces.check()
+            lines += self._queries.check_index() + self.traces.check() + self.sealed.check()
             requests, revisions = self._queries.requests(), self._queries.revisions
             lines += rules.store_violations(self._queries.load(), requests, revisions)
         except Corrupt as error:
@@ -221,11 +212,6 @@ class DuckDBStore:
     def _prune_requests(self, before_us: int) -> int:
         count = commands.prune_requests(self._connection, before_us)
         self._recent.prune(before_us)
-        self._sync_new_wal()
-        return count
-
-    def _prune_sealed(self) -> int:
-        count = commands.prune_sealed(self._connection)
         self._sync_new_wal()
         return count
 

@@ -48,6 +48,7 @@ class MemoryStore:
         self._counters = Counters(label_max, self._image.revisions)
         self._commit_count = 0
         self.traces = MemoryTraces(self._opened)
+        self.sealed = MemorySealed(self._opened)
 
     def submit(self, batch: WriteBatch) -> Future[None]:
         """See `Store.submit`; the future is resolved when it is returned."""
@@ -75,21 +76,6 @@ class MemoryStore:
             for key in old:
                 del requests[key]
         return len(old)
-
-    def sealed(self, label: int) -> dict[str, bytes]:
-        """See `Store.sealed`."""
-        with self._lock:
-            held = self._opened().sealed.items()
-            return {placeholder: data for (row, placeholder), data in held if row == label}
-
-    def prune_sealed(self) -> int:
-        """See `Store.prune_sealed`."""
-        with self._lock:
-            image = self._opened()
-            gone = [key for key in image.sealed if key[0] not in image.memories]
-            for key in gone:
-                del image.sealed[key]
-        return len(gone)
 
     def load(self) -> Iterator[StoredMemory]:
         """See `Store.load`."""
@@ -165,6 +151,27 @@ class MemoryStore:
         if self._closed:
             raise StoreClosed("the store is closed")
         return self._image
+
+
+class MemorySealed:
+    """`SealedStore` over the image of a store."""
+
+    def __init__(self, opened: Callable[[], MemoryImage]) -> None:
+        """Args: opened: the store's image; raises StoreClosed after closing."""
+        self._opened = opened
+
+    def find(self, label: int) -> dict[str, bytes]:
+        """See `SealedStore.find`."""
+        held = list(self._opened().sealed.items())
+        return {placeholder: data for (row, placeholder), data in held if row == label}
+
+    def prune(self) -> int:
+        """See `SealedStore.prune`."""
+        image = self._opened()
+        gone = [key for key in image.sealed if key[0] not in image.memories]
+        for key in gone:
+            del image.sealed[key]
+        return len(gone)
 
 
 class MemoryTraces:

@@ -89,20 +89,6 @@ class Queries:
         found = self._reader.rows(sql, (tenant, request_id))
         return StoredRequest(*found[0]) if found else None
 
-    def sealed(self, label: int) -> dict[str, bytes]:
-        """Returns the sealed values of a row by placeholder."""
-        sql = "SELECT placeholder, data FROM sealed WHERE label = ?"
-        return dict(self._reader.rows(sql, (label,)))
-
-    def check_sealed(self) -> list[str]:
-        """Returns one line when sealed values have no memory, or break their rules."""
-        sql = (
-            "SELECT count(*) FROM sealed WHERE label NOT IN (SELECT label FROM memories) "
-            "OR placeholder = '' OR octet_length(data) = 0"
-        )
-        count = self._reader.rows(sql)[0][0]
-        return [f"sealed values without a memory, a placeholder or data: {count}"] if count else []
-
     def requests(self, since_us: int | None = None) -> list[StoredRequest]:
         """Returns requests created at `since_us` or later (None: all), oldest first."""
         sql = (

@@ -185,11 +185,27 @@ class TraceStore(Protocol):
         ...
 
 
+class SealedStore(Protocol):
+    """The part of a store that keeps sealed originals; they are written with their memories.
+
+    Thread safety: every method may be called from any thread.
+    """
+
+    def find(self, label: int) -> dict[str, bytes]:
+        """Returns the durable sealed values of a row by placeholder; empty when it has none."""
+        ...
+
+    def prune(self) -> int:
+        """Removes sealed values whose row is gone, durably; returns how many."""
+        ...
+
+
 class Store(Protocol):
     """Durable rows, addressed by label, partition and request id.
 
     Attributes:
         traces: kept traces of recalls.
+        sealed: sealed originals.
 
     Thread safety: every method may be called from any thread.
     """
@@ -197,6 +213,11 @@ class Store(Protocol):
     @property
     def traces(self) -> TraceStore:
         """Kept traces of recalls, usable as long as the store is open."""
+        ...
+
+    @property
+    def sealed(self) -> SealedStore:
+        """Sealed originals, usable as long as the store is open."""
         ...
 
     def submit(self, batch: WriteBatch) -> Future[None]:
@@ -221,14 +242,6 @@ class Store(Protocol):
 
     def prune_requests(self, before_us: int) -> int:
         """Forgets answers with `create_time_us < before_us`, durably; returns how many."""
-        ...
-
-    def sealed(self, label: int) -> dict[str, bytes]:
-        """Returns the durable sealed values of a row by placeholder; empty when it has none."""
-        ...
-
-    def prune_sealed(self) -> int:
-        """Removes sealed values whose row is gone, durably; returns how many."""
         ...
 
     def load(self) -> Iterator[StoredMemory]:

@@ -109,9 +109,9 @@ class StoreContract:
             WriteBatch("acme", 2, (memory(1, 2),), sealed=(SealedValue(1, "[phone:a]", b"z"),))
         )
         store = reopen()
-        assert store.sealed(1) == {"[phone:a]": b"z", "[email:b]": b"y"}
-        assert store.sealed(2) == store.sealed(3) == {}
-        assert store.prune_sealed() == 0
+        assert store.sealed.find(1) == {"[phone:a]": b"z", "[email:b]": b"y"}
+        assert store.sealed.find(2) == store.sealed.find(3) == {}
+        assert store.sealed.prune() == 0
         assert store.check() == []
 
     @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.server.config import Config, load, to_toml
+from recalld.server.config import Config, load, seal_key, to_toml
 from recalld.server.errors import ConfigError
 
 
@@ -131,3 +132,21 @@ def test_a_zone_that_nobody_knows_is_refused() -> None:
     for name in ("Middle/Earth", "", "../etc/passwd"):
         with pytest.raises(ConfigError, match=r"ranking\.time_zone"):
             load(flags={"ranking": {"time_zone": name}}, environment={})
+
+
+def test_the_seal_key_comes_from_the_environment_alone() -> None:
+    """It is base64 of 256 bits, needed only where a class is sealed, and never a setting."""
+    sealing = load(flags={"sensitive": {"phone": "seal"}}, environment={})
+    text = base64.b64encode(bytes(range(32))).decode()
+    assert seal_key(Config(), {}) is None
+    assert seal_key(sealing, {"RECALLD_SEAL_KEY": f"{text}\n"}) == bytes(range(32))
+    for environment, problem in (({}, "is needed"), ({"RECALLD_SEAL_KEY": "c2hvcnQ="}, "40 bits")):
+        with pytest.raises(ConfigError, match=f"RECALLD_SEAL_KEY.*{problem}"):
+            seal_key(sealing, environment)
+    assert text not in to_toml(load(environment={"RECALLD_SEAL_KEY": text}))
+
+
+def test_policies_are_four_words() -> None:
+    """Any other word for what becomes of a class is refused by its name."""
+    with pytest.raises(ConfigError, match=r"sensitive\.phone"):
+        load(environment={"RECALLD_SENSITIVE__PHONE": "mask"})

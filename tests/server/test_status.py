@@ -102,6 +102,21 @@ def test_bad_request_names_the_field() -> None:
     assert failure.message == "page_token: is unknown"
 
 
+def test_sensitive_data_is_named_by_field_and_class() -> None:
+    """Field and class stand in ErrorInfo, for clients that branch on them."""
+    failure = status.translate(server_errors.SensitiveData("memory.content", "phone", "so"), "r")
+    info, bad = details(failure)
+    assert isinstance(info, error_details_pb2.ErrorInfo)
+    assert info.reason == "SENSITIVE_DATA"
+    assert dict(info.metadata) == {
+        "request_id": "r",
+        "field": "memory.content",
+        "sensitive_class": "phone",
+    }
+    assert isinstance(bad, error_details_pb2.BadRequest)
+    assert [violation.field for violation in bad.field_violations] == ["memory.content"]
+
+
 @pytest.mark.parametrize(
     ("error", "delay_s"),
     [

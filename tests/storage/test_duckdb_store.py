@@ -151,7 +151,7 @@ def test_the_columns_are_those_of_the_schema(tmp_path: Path) -> None:
 
 
 def test_sealed_values_go_with_their_row(tmp_path: Path) -> None:
-    """A sealed value whose row is gone is named by check, and removed by prune_sealed."""
+    """A sealed value whose row is gone is named by check, and removed by sealed.prune."""
     store = open_store(tmp_path)
     values = tuple(SealedValue(label, "[phone:a]", b"x") for label in (1, 2))
     store.write(WriteBatch("acme", 1, (memory(1, 1), memory(2, 1)), sealed=values))
@@ -160,8 +160,8 @@ def test_sealed_values_go_with_their_row(tmp_path: Path) -> None:
         connection.execute("DELETE FROM memories WHERE label = 1")
     store = open_store(tmp_path)
     assert store.check() == ["sealed values without a memory, a placeholder or data: 1"]
-    assert store.prune_sealed() == 1
-    assert (store.sealed(1), store.sealed(2)) == ({}, {"[phone:a]": b"x"})
+    assert store.sealed.prune() == 1
+    assert (store.sealed.find(1), store.sealed.find(2)) == ({}, {"[phone:a]": b"x"})
     assert store.check() == []
     store.close()
 
