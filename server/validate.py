@@ -132,7 +132,9 @@ def vector(message: types_pb2.Vector, field: str, dim: int) -> NDArray[np.float3
         raise InvalidRequest(
             field, f"has {given.shape[0]} elements; this server's embedder has {dim}"
         )
-    wide = given.astype(np.float64)
+    # A signalling NaN would have numpy warn, in the middle of the log.
+    with np.errstate(invalid="ignore"):
+        wide = given.astype(np.float64)
     # One element that is not finite makes the length so; the others' squares cannot overflow.
     norm = math.sqrt(float(wide @ wide))
     if not math.isfinite(norm):

@@ -39,8 +39,12 @@ KEY = base64.b64encode(bytes(range(32))).decode()
 
 
 def served(policy: str, data_dir: Path) -> dict[str, object]:
-    """Arguments of a server with one policy for every class, and the most talkative log."""
+    """Arguments of a server with one policy for every class, and the most talkative log.
+
+    "default" stands for the policies of a server without settings.
+    """
     policies = {f"RECALLD_SENSITIVE__{name.upper()}": policy for name in VALUES}
+    policies = {} if policy == "default" else policies
     settings = {"RECALLD_LOG_LEVEL": "debug", "RECALLD_TRACES__SAMPLE_SHARE": "1"}
     return {"data_dir": data_dir, "env": {**policies, **settings, "RECALLD_SEAL_KEY": KEY}}
 
@@ -127,7 +131,7 @@ def all_leaks(server: RunningServer, copy: Path) -> list[tuple[str, str]]:
     return found + leaks(("log", line.encode()) for line in lines)
 
 
-@pytest.mark.parametrize("policy", ["reject", "redact", "seal"])
+@pytest.mark.parametrize("policy", ["default", "seal"])
 def test_no_value_is_left_anywhere(tmp_path: Path, policy: str) -> None:
     """Refused, replaced or sealed: no value is in any file, table or line of the log."""
     with (
@@ -167,7 +171,7 @@ def test_the_writer_is_told(shared_server: RunningServer, stubs: Stubs, user: st
 
 
 def test_a_sealed_value_survives_the_server(tmp_path: Path) -> None:
-    """A sealed number opens after kill -9 with the same key, and not with another one."""
+    """A sealed number opens after kill -9, with the same key."""
     settings = served("seal", tmp_path)
     with running_server(**settings) as server:  # type: ignore[arg-type]
         with Stubs(server.target) as stubs:
@@ -180,9 +184,3 @@ def test_a_sealed_value_survives_the_server(tmp_path: Path) -> None:
         with Stubs(server.target) as stubs:
             values = stubs.admin.OpenSealed(request, timeout=TIMEOUT_S).values
     assert [value.text for value in values] == [VALUES["phone"]]
-    other = base64.b64encode(bytes(32)).decode()
-    settings["env"] = {**settings["env"], "RECALLD_SEAL_KEY": other}  # type: ignore[dict-item]
-    with running_server(**settings) as server, Stubs(server.target) as stubs:  # type: ignore[arg-type]
-        refusal = refusal_of(stubs.admin.OpenSealed, request)
-    assert refusal.reason == "SEAL_KEY_MISSING"
-    assert refusal.code == grpc.StatusCode.FAILED_PRECONDITION

@@ -221,3 +221,11 @@ def test_objects_hold_no_controls() -> None:
     for key, text in (("a\x00", "x"), ("a", "x\x00"), (" ", "x")):
         with pytest.raises(InvalidRequest):
             validate.plain(Struct(fields={key: Value(string_value=text)}), "f")
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_signalling_nan_is_refused_without_a_word() -> None:
+    """A signalling NaN is refused like any other, and the arithmetic does not warn of it."""
+    body = bytes.fromhex("0100807f") * 2
+    with pytest.raises(InvalidRequest, match="finite"):
+        validate.vector(types_pb2.Vector(float32_le=body), "vector", 2)
