@@ -39,15 +39,15 @@ _UNIT = re.compile(
 )
 _CUE = re.compile(
     r"(?P<other>订单|单号|编号|流水|运单|快递|物流|包裹|序列|工单|发票|批次|货号|条码|商品|版本|合同"
-    r"|案号|航班|设备|时间戳|IMEI|MEID|IMSI|ICCID|UUID|\bSN\b|\border|\btracking|\binvoice|\bserial"
+    r"|案号|学号|考号|考证号|产证|证书|会议|群号|工号|户号|保单|档案|社保|取件码|航班|设备|时间戳|IMEI|MEID|IMSI|ICCID|UUID|\bSN\b|\border|\btracking|\binvoice|\bserial"
     r"|\bparcel|\bpackage|\bshipment|\bwaybill|\bticket|\breference|\bref\b|\bbatch|\bSKU\b"
     r"|\bbarcode|\bISBN|\bEAN\b|\bcommit|\bbuild|\btimestamp|\btransaction|\bcase\b|\bcontract"
-    r"|\bdevice|\bflight|\bconfirmation)"
+    r"|\bdevice|\bflight|\bconfirmation|\bmeeting|\bstudent|\bpolicy|\bqq\b)"
     r"|(?P<phone>手机|电话|座机|联系|拨打|打给|致电|热线|传真|微信|号码|\btel|\bphone|\bmobile|\bcell"
     r"|\bcall|\bfax|\btext\b|\breach|\bdial|\bring\b|whatsapp)"
     r"|(?P<card>银行卡|信用卡|储蓄卡|借记卡|卡号|账号|\bcard|\bvisa\b|\bmastercard|\bamex|\bdebit)"
-    r"|(?P<resident>身份证|证件|居民证|\bresident id|\bID card|\bidentity|\bnational id"
-    r"|\bresident identity)",
+    r"|(?P<resident>(?:身份证|证件|居民证)(?:号码?)?|\bresident id|\bID card|\bidentity"
+    r"|\bnational id)",
     re.IGNORECASE | re.ASCII,
 )
 _SIGNS = frozenset("¥￥$€£#")
@@ -157,7 +157,10 @@ def _judge(text: str, groups: list[Group], gaps: set[str], digits: str) -> Findi
     if text[end : end + 1] and _WORD_LEFT.match(text[end]):
         return None
     found: SensitiveClass | None = None
-    if len(digits) == 18 and is_resident_id(digits):
+    # With a word that says so, a check character that does not hold is a slip of the pen.
+    if len(digits) == 18 and (
+        is_resident_id(digits) or (is_born(digits) and cue_before(text, start) == "resident")
+    ):
         return Finding(start, end, SensitiveClass.RESIDENT_ID)
     if len(digits) == 15 and is_old_resident_id(digits) and cue_before(text, start) == "resident":
         return Finding(start, end, SensitiveClass.RESIDENT_ID)
@@ -231,10 +234,16 @@ def is_bank_card(digits: str) -> bool:
 
 def is_resident_id(number: str) -> bool:
     """Eighteen characters of a resident id: province, day of birth and check character hold."""
-    if not _PROVINCE.match(number) or not _is_day(number[6:10], number[10:12], number[12:14]):
+    if not is_born(number):
         return False
     total = sum(int(digit) * weight for digit, weight in zip(number, _ID_WEIGHTS, strict=False))
     return number[17].upper() == _ID_CHECKS[total % 11]
+
+
+def is_born(number: str) -> bool:
+    """Whether the province and the day of birth of a resident id hold."""
+    is_somewhere = bool(_PROVINCE.match(number))
+    return is_somewhere and _is_day(number[6:10], number[10:12], number[12:14])
 
 
 def is_old_resident_id(number: str) -> bool:

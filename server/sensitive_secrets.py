@@ -57,7 +57,7 @@ _URL_PASSWORD = re.compile(
     r"[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s/:@]{0,64}:(?P<value>[^\s/@]{1,128})@"
 )
 _KEY_WORDS = ("key", "token", "secret", "credential", "密钥", "秘钥", "令牌", "私钥")
-_PASSWORD_WORDS = ("pass", "pwd", "pin", "otp", "code", "密", "口令", "码", "碼", "暗号")
+_PASSWORD_WORDS = ("pass", "pw", "pin", "otp", "code", "密", "口令", "码", "碼", "暗号")
 """Where none of them is, the dear patterns need not be tried."""
 _QUOTED = r"[\"'“”‘’「『`](?P<quoted>[^\"'“”‘’「」『』`\n]{1,64})[\"'“”‘’」』`]"
 _TOKEN = r"(?P<token>[!-~]{4,})"
@@ -67,7 +67,7 @@ _ENGLISH_WORD = (
     r"(?![A-Za-z])[\"']?"
 )
 _ENGLISH = re.compile(
-    rf"{_ENGLISH_WORD}(?:[ ]{{1,3}}(?:for|of|to|on|in|at)(?:[ ]{{1,3}}[\w'./-]+){{1,5}}?)?"
+    rf"{_ENGLISH_WORD}(?:[ ]{{1,3}}(?:for|of|to|on|in|at)(?:[ ]{{1,3}}[\w'./@:+-]+){{1,5}}?)?"
     r"(?:[ ]{1,3}(?:is now|is still|is|was|are|has been (?:set|changed|reset) to|equals)"
     r"(?: set to)?[ ]{0,3}:?[ ]{1,3}"
     r"|[ ]{0,3}(?:=>|:=|=|:|->)[ ]{0,3})"
@@ -84,6 +84,7 @@ _ENGLISH_AFTER = re.compile(
     r"(?:password|passcode|passphrase|pin)(?![A-Za-z])",
     re.IGNORECASE,
 )
+_SHORT = re.compile(rf"(?<![A-Za-z])(?:pass|pw)[ ]{{0,3}}[:=][ ]{{0,3}}{_TOKEN}", re.IGNORECASE)
 _CHINESE_WORD = (
     r"(?:密码|密碼|口令|[验驗][证證][码碼]|[动動][态態][码碼]|校验码|pin ?码|解锁码|暗号)"
     r"(?!管理|本|学|锁|保护|重置|找回|强度|长度|规则|策略|要求|提示|箱|机|错误|有效|过期|修改时间)"
@@ -94,7 +95,7 @@ _CHINESE = re.compile(
     rf"(?:{_QUOTED}|{_TOKEN})",
     re.IGNORECASE,
 )
-_CHINESE_BARE = re.compile(rf"{_CHINESE_WORD}[ ]{{0,3}}{_TOKEN}", re.IGNORECASE)
+_CHINESE_BARE = re.compile(rf"{_CHINESE_WORD}[ ]{{0,3}}(?![:=]){_TOKEN}", re.IGNORECASE)
 _CHINESE_AFTER = re.compile(
     r"(?P<token>[!-~]{4,64})[ ]?(?:就?是|作为|当|做)[^\s。，,；;！!？?\n]{0,10}(?:密码|密碼|口令)"
     r"(?!管理|本|学|锁|保护)",
@@ -137,8 +138,9 @@ _SENTENCES = (
     (_ENGLISH_TO, Takes.DIGITS),
     (_ENGLISH_BARE, Takes.MIXED),
     (_ENGLISH_AFTER, Takes.MIXED),
+    (_SHORT, Takes.MIXED),
     (_CHINESE, Takes.WORDS),
-    (_CHINESE_BARE, Takes.MIXED),
+    (_CHINESE_BARE, Takes.DIGITS),
     (_CHINESE_AFTER, Takes.MIXED),
 )
 

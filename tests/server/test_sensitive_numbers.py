@@ -51,6 +51,13 @@ def test_other_long_numbers_are_no_resident_id(number: str) -> None:
     assert found(number) == []
 
 
+def test_a_slip_in_a_resident_id_needs_a_word() -> None:
+    """A check character that does not hold counts only where something says that it is an id."""
+    assert found("身份证号码110105194912310021") == [
+        ("110105194912310021", SensitiveClass.RESIDENT_ID)
+    ]
+
+
 def test_an_old_resident_id_needs_a_word() -> None:
     """Fifteen digits of an id are one only where something says so."""
     assert is_old_resident_id("110105491231002")
@@ -149,6 +156,9 @@ def test_a_landline_in_one_needs_a_word() -> None:
         "138001380001",
         "订单13800138000",
         "ORD-13800138000",
+        "学号 13800138000",
+        "会议号 138-0013-8000",
+        "meeting 138 0013 8000",
         "a/13800138000",
         "12:13800138000",
         "SF13800138000",
