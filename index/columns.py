@@ -23,9 +23,9 @@ from recalld.index.errors import BadLabel, BadPlan
 from recalld.index.growth import grown
 from recalld.scoring.masks import SMALL_COUNT, TIME_COUNT
 from recalld.scoring.params import (
+    DOUBT_COUNT,
     IMPORTANCE_COUNT,
     KIND_COUNT,
-    OUTWEIGHED_COUNT,
     STATED_BY_COUNT,
     STATUS_COUNT,
     VISIBILITY_COUNT,
@@ -47,9 +47,9 @@ _LIMITS = (
     IMPORTANCE_COUNT,
     STATED_BY_COUNT,
     VISIBILITY_COUNT,
-    OUTWEIGHED_COUNT,
+    DOUBT_COUNT,
 )
-_NAMES = ("kind", "status", "importance", "stated_by", "visibility", "outweighed")
+_NAMES = ("kind", "status", "importance", "stated_by", "visibility", "doubt")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +65,7 @@ class IndexRow:
             confirmation and use; `superseded_from_us` is from when on the successor holds (valid
             time), `superseded_time_us` when that became known (record time, not 0 if superseded);
             `named_*_us` and `past_time_us` are those of recalld.index.memory_times.
-        outweighed: current, but another memory speaks against it: 1 = by its words, 2 = as a
-            stronger speaker.
+        doubt: number of recalld.scoring.params.Doubt.
         metadata: JSON object.
     """
 
@@ -91,7 +90,7 @@ class IndexRow:
     named_from_us: int = 0
     named_to_us: int = 0
     past_time_us: int = 0
-    outweighed: int = 0
+    doubt: int = 0
     agent_id: str = ""
     session_id: str = ""
     namespace: str = ""
@@ -108,7 +107,7 @@ class IndexRow:
             self.importance,
             self.stated_by,
             self.visibility,
-            self.outweighed,
+            self.doubt,
         )
 
     def times(self) -> tuple[int, ...]:

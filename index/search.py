@@ -32,6 +32,7 @@ from recalld.index.generation import Generation
 from recalld.index.newer import PLACE_COUNT, newer_first
 from recalld.index.plan import QueryPlan, Ranking
 from recalld.index.relation import beside
+from recalld.index.tentative import asks_for_ideas
 from recalld.index.time_channel import TimeAsked, time_scores
 from recalld.index.words import read_words
 from recalld.scoring import masks
@@ -80,12 +81,14 @@ class Searcher:
         analyzer: the one that made the postings.
         exact_max: matches up to which the graph is not asked.
         table: half-lives, floors and factors of `params`, for `factors_into`.
+        idea_table: the same for requests that ask what was mused about.
     """
 
     params: RankParams
     analyzer: Analyzer
     exact_max: int
     table: NDArray[np.float64]
+    idea_table: NDArray[np.float64]
     _standard: dict[tuple[Fusion, frozenset[Channel]], Weights] = field(
         default_factory=dict, init=False
     )
@@ -160,7 +163,7 @@ class Searcher:
         if len(rows) > REACH_COUNT_MIN:
             near = within_reach(normalised, weights, plan.k, slack, factor_floor(self.params))
             rows, normalised = rows[near], np.ascontiguousarray(normalised[:, near])
-        factors = factors_of(generation.columns, rows, self.table, plan, words)
+        factors = factors_of(generation.columns, rows, self._table(plan), plan, words)
         return rows[may_win(normalised, weights, factors, plan.k, slack)]
 
     def _evidence(
@@ -179,7 +182,7 @@ class Searcher:
             columns.times[masks.CREATE_TIME, rows],
             raw,
             normalised,
-            factors_of(columns, rows, self.table, plan, words),
+            factors_of(columns, rows, self._table(plan), plan, words),
         )
 
     def _beyond(
@@ -202,6 +205,11 @@ class Searcher:
         if found is None:
             found = self._standard[plan.fusion, asked] = make_weights(plan.fusion, asked, {})
         return found
+
+    def _table(self, plan: QueryPlan) -> NDArray[np.float64]:
+        """Choose the factors: what was mused about counts in full for those who ask for it."""
+        is_asked = bool(plan.texts) and asks_for_ideas(plan.texts[0])
+        return self.idea_table if is_asked else self.table
 
     def _parts(self, generation: Generation, plan: QueryPlan, matched: int) -> Parts:
         """Pair each vector channel with its scale, its rows and its part of the query."""

@@ -109,10 +109,20 @@ IMPORTANCE_FACTOR = (0.91, 0.87, 0.91, 0.955, 1.0)
 # Index = speaker. An agent's inference weighs less than what anybody said.
 STATED_BY_FACTOR = (1.0, 1.0, 0.95, 1.0, 1.0)
 CONFIDENCE_FLOOR = 0.8
-# Index = how much another memory speaks against one: not at all; by words that tell of a change,
-# which are wrong in one case of ten; as a stronger speaker. None of the latter two is ever HIGH.
-OUTWEIGHED_COUNT = 3
-OUTWEIGHED_FACTOR = (1.0, 0.5, 0.1)
+
+
+class Doubt(IntEnum):
+    """Why a current memory may not hold; none of the doubtful ones is ever in the HIGH band."""
+
+    NONE = 0
+    OUTDATED = 1  # a later one tells of a change, by words that are wrong in one case of ten
+    CONTRADICTED = 2  # a stronger speaker says otherwise
+    TENTATIVE = 3  # it was only mused about
+
+
+DOUBT_COUNT = len(Doubt)
+# Index = doubt.
+DOUBT_FACTOR = (1.0, 0.5, 0.1, 0.3)
 
 
 def _unset_as_fact() -> tuple[Decay, ...]:

@@ -24,8 +24,8 @@ from recalld.scoring.params import (
     BACKGROUND_VECTOR,
     CHANNEL_COUNT,
     CONFIDENCE_FLOOR,
+    DOUBT_FACTOR,
     IMPORTANCE_FACTOR,
-    OUTWEIGHED_FACTOR,
     PAST_DECAY,
     STATED_BY_FACTOR,
     TAIL_SHARE,
@@ -236,7 +236,7 @@ def within_reach(
 def factor_floor(params: RankParams) -> float:
     """Return the smallest product of factors that a memory can have."""
     fade = min(PAST_DECAY, *(decay.floor for decay in params.decay))
-    trust = CONFIDENCE_FLOOR * min(STATED_BY_FACTOR) * min(OUTWEIGHED_FACTOR)
+    trust = CONFIDENCE_FLOOR * min(STATED_BY_FACTOR) * min(DOUBT_FACTOR)
     return fade * min(IMPORTANCE_FACTOR) * trust
 
 

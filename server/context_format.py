@@ -15,7 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from xml.sax.saxutils import escape, quoteattr
 
-from recalld.server.indexing import is_outweighed
+from recalld.scoring.params import Doubt
+from recalld.server.indexing import doubt_of
 from recalld.server.precedence import last_said_us
 from recalld.storage.record import MemoryRecord, StatedBy
 from recalld.v1 import recall_service_pb2 as pb
@@ -64,8 +65,19 @@ RULES = {
     "zh": "只用以上记忆，不要编造。",
 }
 PAST = {"en": "past its time", "zh": "已过时"}
-DOUBTS = {"en": "possibly outdated", "zh": "可能已过时"}
-"""What is added when another memory speaks against one with more weight."""
+DOUBTS = {
+    "en": {
+        Doubt.OUTDATED: "possibly outdated",
+        Doubt.CONTRADICTED: "possibly outdated",
+        Doubt.TENTATIVE: "only mused about",
+    },
+    "zh": {
+        Doubt.OUTDATED: "可能已过时",
+        Doubt.CONTRADICTED: "可能已过时",
+        Doubt.TENTATIVE: "只是随口说过",
+    },
+}
+"""What is added when a memory may not hold."""
 SOURCES = {
     StatedBy.USER: "user",
     StatedBy.AGENT: "inferred",
@@ -105,8 +117,8 @@ class Writing:
             source = f"{source} conflict {conflict}"
         if past:
             source = f"{source}, {PAST[self.language]}"
-        elif not conflict and is_outweighed(record):
-            source = f"{source}, {DOUBTS[self.language]}"
+        elif not conflict and (doubt := doubt_of(record)):
+            source = f"{source}, {DOUBTS[self.language][doubt]}"
         text = plain(record.content)
         if self.format == Format.CONTEXT_FORMAT_JSON:
             # Marks of chat templates live on angle brackets; as escapes they are the same text.

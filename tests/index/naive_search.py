@@ -106,5 +106,5 @@ def _score(row: IndexRow, x: Sequence[float], plan: QueryPlan) -> float:
     age = plan.view.now_us - row.anchor_time_us
     fade = naive.decay(factor_table(PARAMS)[:2].T.tolist(), row.kind, row.importance == 4, age)
     sure = (0.8 + 0.2 * row.confidence) * params.STATED_BY_FACTOR[row.stated_by]
-    sure *= (1.0, 0.5, 0.1)[row.outweighed]
+    sure *= (1.0, 0.5, 0.1, 0.3)[row.doubt]
     return base * fade * params.IMPORTANCE_FACTOR[row.importance] * sure
