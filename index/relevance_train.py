@@ -4,7 +4,7 @@
 
 Each request is contrasted (InfoNCE, van den Oord et al. 2018, eq. 4) with its own distractors and
 with everything the other requests of its batch need or do not need. The layers below run once for
-every text, in the deployed 8-bit graph. Every tenth item is kept out; what is reported comes from
+every text, in the deployed 8-bit graph. One item in ten is kept out; what is reported comes from
 those, on candidates of equal length, beside what a ranker by length gets.
 """
 
@@ -46,7 +46,6 @@ from recalld.index.relevance_pairs import (
 PAIRS = Path(__file__).with_name("relevance")
 TOKENS_MAX = 96
 VARIANT_COUNT = 3
-KEPT_OUT_ONE_IN, KEPT_OUT_REST = 10, 3
 POOL_COUNT = 300
 WARM_UP_STEPS = 20
 LEARNING_RATE_FLOOR = 0.05
@@ -238,7 +237,7 @@ def run(
     container = E5Container(read_weights(None, cache))
     model = RelevanceEncoder(container, settings.layers, settings.rank)
     states = States(container, container.shape.layers - settings.layers, threads)
-    training, kept_out = split(read_pairs(pairs_dir), KEPT_OUT_ONE_IN, KEPT_OUT_REST)
+    training, kept_out = split(read_pairs(pairs_dir))
     variants = [make_examples(training, rng) for _ in range(VARIANT_COUNT)]
     needless = [text for pair in training if not pair.relevant for text in pair.distractors]
     pool = rng.sample([text for pair in training for text in pair.relevant], POOL_COUNT // 2)
