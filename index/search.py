@@ -29,6 +29,7 @@ from recalld.index.evidence import (
 from recalld.index.exact import SCAN_COUNT_MIN, SCAN_SLACK
 from recalld.index.filter import exclude
 from recalld.index.generation import Generation
+from recalld.index.heirs import handing_on, inherit
 from recalld.index.newer import PLACE_COUNT, newer_first
 from recalld.index.plan import QueryPlan, Ranking
 from recalld.index.relation import beside
@@ -122,11 +123,9 @@ class Searcher:
             rows = self._graph_rows(generation, plan, parts, rows, words)
         if plan.fusion == Fusion.WEIGHTED and asked:
             rows = self._promising(generation, plan, parts, rows, words, weights)
-        evidence = (
-            self._evidence(generation, plan, parts, rows, words)
-            if asked
-            else unweighed(columns, rows)
-        )
+        evidence, inherited = unweighed(columns, rows), np.zeros(len(rows), dtype=np.bool_)
+        if asked:
+            evidence, inherited = self._evidence(generation, plan, parts, rows, words, excluded)
         best = rank(evidence, weights, plan.k, plan.min_score)
         if updates:
             block = generation.blocks[0]
@@ -140,6 +139,7 @@ class Searcher:
             considered=len(evidence.labels),
             excluded=counts,
             past=past_rows(columns, rows[best.places], plan, words),
+            inherited=inherited[best.places],
         )
 
     def _promising(
@@ -160,16 +160,24 @@ class Searcher:
             normalised[channel] = rough_scores(part, plan, rows, scale)
             step = SCAN_SLACK / (VECTOR_SPREADS_TOTAL * scale.spread)
             slack += float(weights.channels[channel]) * step
+        heirs = np.intersect1d(rows, generation.heirs.heir)
         if len(rows) > REACH_COUNT_MIN:
             near = within_reach(normalised, weights, plan.k, slack, factor_floor(self.params))
             rows, normalised = rows[near], np.ascontiguousarray(normalised[:, near])
         factors = factors_of(generation.columns, rows, self._table(plan), plan, words)
-        return rows[may_win(normalised, weights, factors, plan.k, slack)]
+        # What an heir inherits is not known yet.
+        return np.union1d(rows[may_win(normalised, weights, factors, plan.k, slack)], heirs)
 
     def _evidence(
-        self, generation: Generation, plan: QueryPlan, parts: Parts, rows: Rows, words: Words
-    ) -> Evidence:
-        """Gather the exact evidence of rows."""
+        self,
+        generation: Generation,
+        plan: QueryPlan,
+        parts: Parts,
+        rows: Rows,
+        words: Words,
+        excluded: NDArray[np.uint8],
+    ) -> tuple[Evidence, NDArray[np.bool_]]:
+        """Gather the exact evidence of rows, and say which of them inherited some."""
         normalised = gathered(words, rows)
         raw = np.zeros((CHANNEL_COUNT, len(rows)), dtype=np.float32)
         for channel, (values, _) in words.items():
@@ -177,13 +185,16 @@ class Searcher:
         for channel, scale, part in parts:
             raw[channel], normalised[channel] = exact_scores(part, plan, rows, scale)
         columns = generation.columns
-        return Evidence(
+        heirs = handing_on(generation.heirs, columns, plan, excluded)
+        gained = inherit(heirs, plan, parts, rows, words, (raw, normalised))
+        evidence = Evidence(
             columns.labels[rows],
             columns.times[masks.CREATE_TIME, rows],
             raw,
             normalised,
             factors_of(columns, rows, self._table(plan), plan, words),
         )
+        return evidence, gained
 
     def _beyond(
         self, generation: Generation, plan: QueryPlan, words: Words, excluded: NDArray[np.uint8]
@@ -261,6 +272,7 @@ class Searcher:
             labels, _ = graph.search(vector, widened)
             near = [columns.row(int(label)) for label in labels]
             chosen[[row for row in near if row >= 0]] = True
+        chosen[generation.heirs.heir] = True
         for _, scale, part in parts[1:]:
             near_by = rough_scores(part, plan, rows, scale)
             chosen[rows[near_by >= kth_largest(near_by, min(wanted, len(near_by)))]] = True

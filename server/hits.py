@@ -39,6 +39,7 @@ ROLE_AGREES = 0.1
 TIME_AGREES = 1.0
 """A memory lies in the time asked about, or outside it."""
 PAST_REASON = "past its time"
+INHERITED_REASON = "answers for what it replaced"
 
 DOUBT_REASONS: dict[Doubt, str] = {
     Doubt.OUTDATED: "possibly outdated",
@@ -99,6 +100,8 @@ def make_hits(ranking: Ranking, record_of: Callable[[int], MemoryRecord | None])
         agreed, reasons = True, FILTER_ALONE
         if asked:
             agreed, reasons = _witnesses(evidence[place], record.key)
+        if ranking.inherited[place]:
+            reasons = (*reasons, INHERITED_REASON)
         past = bool(ranking.past[place])
         if past:
             reasons = (*reasons, PAST_REASON)
