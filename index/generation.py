@@ -39,6 +39,11 @@ class Generation:
         return find_neighbours(self.columns)
 
     @cached_property
+    def is_of_turns(self) -> bool:
+        """Whether most rows stand beside others in a conversation."""
+        return 2 * len(self.neighbours.earlier) > self.columns.live_count
+
+    @cached_property
     def heirs(self) -> Heirs:
         """Rows that stand for replaced ones; found when first asked for."""
         return find_heirs(self.columns)

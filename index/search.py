@@ -90,7 +90,7 @@ class Searcher:
     exact_max: int
     table: NDArray[np.float64]
     idea_table: NDArray[np.float64]
-    _standard: dict[tuple[Fusion, frozenset[Channel]], Weights] = field(
+    _standard: dict[tuple[Fusion, frozenset[Channel], bool], Weights] = field(
         default_factory=dict, init=False
     )
 
@@ -118,7 +118,7 @@ class Searcher:
             asked |= WORD_CHANNELS | ({Channel.TIME} & words.keys())
         if plan.roles is not None:
             asked |= {Channel.ROLE}
-        weights = self._weights(plan, asked)
+        weights = self._weights(plan, asked, generation.is_of_turns)
         if generation.graph is not None and plan.vectors is not None and matched > self.exact_max:
             rows = self._graph_rows(generation, plan, parts, rows, words)
         if plan.fusion == Fusion.WEIGHTED and asked:
@@ -208,13 +208,14 @@ class Searcher:
             words = {**words, Channel.ROLE: (scores, scores)}
         return words
 
-    def _weights(self, plan: QueryPlan, asked: frozenset[Channel]) -> Weights:
+    def _weights(self, plan: QueryPlan, asked: frozenset[Channel], of_turns: bool) -> Weights:
         """Lay out the weights; the usual ones are made once."""
         if any(plan.weights.get(channel, 1.0) != 1.0 for channel in asked):
-            return make_weights(plan.fusion, asked, plan.weights)
-        found = self._standard.get((plan.fusion, asked))
+            return make_weights(plan.fusion, asked, plan.weights, of_turns)
+        key = plan.fusion, asked, of_turns
+        found = self._standard.get(key)
         if found is None:
-            found = self._standard[plan.fusion, asked] = make_weights(plan.fusion, asked, {})
+            found = self._standard[key] = make_weights(plan.fusion, asked, {}, of_turns)
         return found
 
     def _table(self, plan: QueryPlan) -> NDArray[np.float64]:

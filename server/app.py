@@ -24,6 +24,7 @@ from recalld.index import role_catalogue
 from recalld.index.analyzer import Analyzer
 from recalld.index.batching import BatchingEmbedder
 from recalld.index.embedder import Embedder, cache_dir, default_model_dir
+from recalld.index.judge import Judge
 from recalld.index.partition import PartitionIndex
 from recalld.scoring.params import RankParams, Scale
 from recalld.server import listening, metrics, reload, services
@@ -184,7 +185,8 @@ class App:
         partitions = Partitions(
             partial(
                 PartitionIndex, embedder.dim, params, Analyzer(), self.config.ranking.exact_rows_max
-            )
+            ),
+            Judge.of(embedder.base_model),
         )
         zone = self.config.ranking.zone
         loaded = await asyncio.to_thread(reload.reload, store, partitions, embedder, self.log, zone)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from recalld.index.judge import Judge
 from recalld.index.partition import PartitionIndex
 from recalld.server.partition import Partition
 
@@ -14,9 +15,12 @@ from recalld.server.partition import Partition
 class Partitions:
     """All partitions in memory."""
 
-    def __init__(self, make_index: Callable[[], PartitionIndex]) -> None:
-        """Keep how to make an empty index."""
+    def __init__(
+        self, make_index: Callable[[], PartitionIndex], judge: Judge | None = None
+    ) -> None:
+        """Keep how to make an empty index, and who judges pairs of statements."""
         self._make_index = make_index
+        self._judge = judge
         self._table: dict[tuple[str, str], Partition] = {}
 
     def find(self, tenant: str, user_id: str) -> Partition | None:
@@ -27,7 +31,7 @@ class Partitions:
         """The partition of a user, made empty when there is none: for writers only."""
         partition = self._table.get((tenant, user_id))
         if partition is None:
-            partition = Partition(tenant, user_id, self._make_index())
+            partition = Partition(tenant, user_id, self._make_index(), self._judge)
             self._table[(tenant, user_id)] = partition
         return partition
 
