@@ -11,7 +11,7 @@ PY := $(BIN)/python
 export HNSWLIB_NO_NATIVE := 1
 
 .PHONY: help setup run test test-fast lint types fmt gen gen-check proto-lint proto-baseline model eval bench \
-	fit-weights 	golden-update test-nojit test-bounds test-crash train-relevance wheel wheel-test lock ci clean view
+	fit-weights 	golden-update test-nojit test-bounds test-crash train-relevance train-judge wheel wheel-test lock ci clean view
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -107,9 +107,15 @@ wheel-test: wheel ## smoke test from the built wheel
 	build/wheel-venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps dist/*.whl
 	cd build && wheel-venv/bin/recalld --help > /dev/null && wheel-venv/bin/python ../tests/wheel_smoke.py
 
-train-relevance: setup ## train the relevance update anew; needs PyTorch, an hour on two cores
+train-relevance: setup ## train the relevance update anew, the average of three runs; needs PyTorch, two to three hours
 	$(PY) -m pip install --quiet --disable-pip-version-check "torch>=2.9"
-	$(PY) -m recalld.index.relevance_train
+	mkdir -p build
+	for seed in 0 1 2; do $(PY) -m recalld.index.relevance_train --seed $$seed --out build/relevance-$$seed.npz; done
+	$(PY) -m recalld.index.relevance_average build/relevance-[012].npz --out index/relevance/update.npz
+
+train-judge: setup ## train the judge of statement pairs anew; needs PyTorch, ten minutes
+	$(PY) -m pip install --quiet --disable-pip-version-check "torch>=2.9"
+	$(PY) -m recalld.bench.train_judge --model "$$($(PY) -c 'import os; from recalld.index.embedder import default_model_dir as d; print(d(os.environ))')"
 
 lock: $(VENV)/.installed ## renew the lock files
 	requirements/lock.sh

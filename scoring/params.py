@@ -185,9 +185,9 @@ class Mix:
 SIMILAR = Mix((15.0, 10.0, 6.0, 4.0, 0.0, 3.0, 8.0, 4.0), -4.0, 0.05)
 # Words alone, when no vector came in time, reach lower scores.
 WORDS_ALONE = Mix(SIMILAR.weights, SIMILAR.background, 0.02)
-# Lower: more witnesses speak, and a base near 1 could not be told from another. Relevance is trained
-# on single statements and leads among them; raw turns of talk are found by what is said in them.
-STATEMENTS = Mix((2.0, 4.0, 6.0, 4.0, 16.0, 3.0, 8.0, 4.0), -6.3, 0.01)
+# Lower: more witnesses speak, and a base near 1 could not be told from another. Relevance is
+# trained on single statements and leads among them; raw turns are found by what is said in them.
+STATEMENTS = Mix((1.5, 8.0, 6.0, 4.0, 12.0, 3.0, 8.0, 4.0), -6.3, 0.01)
 TURNS = Mix((8.0, 10.5, 6.0, 4.0, 9.0, 3.0, 8.0, 4.0), -6.3, 0.01)
 
 

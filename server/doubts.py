@@ -35,9 +35,12 @@ NEAR_FROM, NEAR_TO = 2.5, 4.5
 """Spreads above the background between which nearness goes from 0 to 1."""
 LIKELY = 0.5
 """Probability from which a pair counts as outdated or contradicting by its words."""
-OUTDATED_MIN, PROTECTED_MIN, CONTRADICTED_MIN = 0.7, 0.9, 0.8
-"""Probabilities of the judge from which a mark is set; on lines kept out of its training 94, 98 and
-90 of a hundred such marks are right. What is keyed or important needs the second."""
+TOPIC_SPREADS_MIN = 1.5
+"""Nearness below which two statements are not of one thing, whatever the judge makes of them: one
+true update in fifty lies farther apart."""
+OUTDATED_MIN, PROTECTED_MIN, CONTRADICTED_MIN = 0.6, 0.8, 0.7
+"""Probabilities of the judge from which a mark is set; on lines kept out of its training 88, 95 and
+89 of a hundred such marks are right. What is keyed or important needs the second."""
 # Logistic weights of `claims.features`, then the bias: fitted by bench/fit_claims.py to one half of
 # tests/data/claim_pairs.jsonl; the other half judges them.
 OUTDATED_WEIGHTS = (
@@ -112,7 +115,10 @@ def weigh(change: Change, record: MemoryRecord, near: Neighbours) -> Found:
         near: its neighbours; those that the same call has replaced since are passed over.
     """
     held: Neighbours = []
+    scale = change.partition.index.scale
     for found, cosine in near:
+        if cosine < scale.mean + TOPIC_SPREADS_MIN * scale.spread:
+            continue
         other = change.rows.get(found.label, found)
         is_event = _in_order(other, record)[0].kind in TOPIC_KINDS
         if holds_now(other, change.now_us) and not _is_rival(other, record) and not is_event:

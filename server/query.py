@@ -28,7 +28,7 @@ CONTEXT_TURN_COUNT = 2
 CONTEXT_WEIGHT = 0.5
 INLINE_ROW_COUNT_MAX = 2_000
 """Partitions up to this size are searched on the event loop: a hop to a thread costs more."""
-REQUEST_TOKENS_MAX = 96
+REQUEST_TOKENS_MAX = 48
 """Relevance is trained on requests up to this long; of dialogues and documents it knows nothing."""
 TOKENS_PER_CJK, TOKENS_PER_OTHER = 0.65, 0.23
 EMBED_RESERVE_S = 0.005
