@@ -10,8 +10,9 @@ away does not stop a write half-way.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Awaitable, Callable, Hashable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import tzinfo
 from typing import Any, TypeVar
@@ -26,6 +27,7 @@ from recalld.server.graphs import Graphs
 from recalld.server.indexing import index_row
 from recalld.server.metrics import Metrics
 from recalld.server.partition import Partition
+from recalld.server.quotas import MemoryQuota
 from recalld.storage.store import Store, StoredMemory, StoredRequest, WriteBatch
 
 R = TypeVar("R", bound=Message)
@@ -42,6 +44,7 @@ class Writer:
         metrics: Metrics,
         fingerprint: str,
         zone: tzinfo,
+        quota: MemoryQuota | None = None,
     ) -> None:
         """Take over the store's revisions.
 
@@ -52,6 +55,7 @@ class Writer:
             metrics: where commit times go.
             fingerprint: of the embedder whose vectors are written.
             zone: in which the days of a memory's words begin.
+            quota: of memories; None = none.
         """
         self._store = store
         self._pool = pool
@@ -59,6 +63,7 @@ class Writer:
         self._metrics = metrics
         self._fingerprint = fingerprint
         self._zone = zone
+        self._quota = quota
         self._revisions = store.revisions()
         self._published = dict(self._revisions)
         self._tasks: dict[Hashable, asyncio.Task[Any]] = {}
@@ -140,6 +145,9 @@ class Writer:
         """Plan under the partition's lock, commit, publish; only inside `once`.
 
         Returns the plan's response with its revision, 0 when nothing was written.
+
+        Raises:
+            QuotaExceeded: the tenant would hold too many memories; nothing was written.
         """
         async with partition.lock:
             revision = self.revision(call.tenant) + 1
@@ -148,14 +156,29 @@ class Writer:
             if not change.rows:
                 revision -= 1
             response.revision = revision if change.rows else 0  # type: ignore[attr-defined]
-            if change.rows or row is not None:
-                started_s = call.clock.monotonic_s()
-                await self._commit(call.tenant, change, revision, response, row)
-                self._metrics.stage.labels("commit").observe(call.clock.monotonic_s() - started_s)
-            if change.rows:
-                await self._publish(partition, change)
-                self._published[call.tenant] = max(revision, self.published(call.tenant))
+            with self._room(call.tenant, partition, change):
+                if change.rows or row is not None:
+                    started_s = call.clock.monotonic_s()
+                    await self._commit(call.tenant, change, revision, response, row)
+                    took_s = call.clock.monotonic_s() - started_s
+                    self._metrics.stage.labels("commit").observe(took_s)
+                if change.rows:
+                    await self._publish(partition, change)
+                    self._published[call.tenant] = max(revision, self.published(call.tenant))
             return response
+
+    @contextlib.contextmanager
+    def _room(self, tenant: str, partition: Partition, change: Change) -> Iterator[None]:
+        """Room for the change's new rows while they are written."""
+        if self._quota is None:
+            yield
+            return
+        new_count = sum(label not in partition.records for label in change.rows)
+        self._quota.reserve(tenant, new_count)
+        try:
+            yield
+        finally:
+            self._quota.settle(tenant, new_count)
 
     def _next_label(self) -> int:
         """One fresh label."""

@@ -79,7 +79,7 @@ def test_a_first_batch_is_bound_by_the_queue_alone(inner: Gated) -> None:
 
 
 def test_owners_do_not_share_vectors(shared: BatchingEmbedder, inner: Gated) -> None:
-    """What one owner asked does not make the same text faster for another; discarding drops both."""
+    """What one owner asked makes no text faster for another; discarding drops it for both."""
     for owner in ("a", "b", "a"):
         shared.submit(["x"], is_query=True, owner=owner).result(WAIT_S)
     assert [texts for _, texts in inner.runs] == [["x"], ["x"]]
