@@ -14,9 +14,11 @@ from dataclasses import dataclass, field
 from recalld.index.turns import Turns, share_of
 from recalld.server.errors import NotReady, Overloaded
 
-LOOKS_PER_BEGINNING = 3
+LOOKS_PER_BEGINNING = 10
 """Rounds of the event loop between two beginnings while calls wait: time for the calls that the
-runtime still holds, first come first served, to come in and take their turn."""
+runtime still holds, first come first served, to come in and take their turn. Beside 64 calls in
+flight of another tenant a recall took 170 ms at the 99th percentile with 1, and 9 ms with 10, where
+it took 8 ms alone; 30 gained nothing and cost a quarter of the calls a second."""
 
 
 @dataclass
