@@ -119,6 +119,16 @@ class World:
             self._check(answer, may_see, f"answer of {path}")
         return answers
 
+    async def refusal(self, owner: Owner, path: str, request: Message) -> tuple[str, str, bytes]:
+        """Code, message and trailers of a call as admin that has to fail."""
+        context = FakeContext(token=self.tokens[owner[0], Role.ADMIN])
+        try:
+            await self._handlers.call(path, request.SerializeToString(), context)
+        except Aborted as error:
+            trailers = b"".join(value for _, value in error.trailers)
+            return error.code().name, error.message, trailers
+        raise AssertionError(f"{path} was answered")
+
     def own(self, owner: Owner, text: str) -> None:
         """Notes that an id is an owner's."""
         self._owners_of[text.encode()] = frozenset({owner})
