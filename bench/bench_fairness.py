@@ -8,7 +8,7 @@ both cases alike.
 """
 
 import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -66,7 +66,7 @@ class Bench:
         """Latency of the quiet tenant's recalls, by key or by texts never seen before."""
         metadata = bearer(self.tokens[QUIET])
         with grpc.insecure_channel(self.address) as channel:
-            stub = channel.unary_unary(RECALL_METHOD)
+            stub: grpc.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary(RECALL_METHOD)
 
             def call(_: int) -> object:
                 body = recall(kind, next(numbers)).SerializeToString()
@@ -113,14 +113,13 @@ def run(calls: int, embedder: str) -> Report:
     numbers = count()
     with prepared(embedder) as bench:
         for kind in ("filter", "text"):
-            measure: Callable[[], Latency] = lambda kind=kind: bench.measure(kind, calls, numbers)  # noqa: E731
-            alone = measure()
+            alone = bench.measure(kind, calls, numbers)
             rows.append([f"recall by {kind}", "none", *_cells(alone, alone)])
             figures[f"{kind}_alone_p99_ms"] = 1e3 * alone.p99_s
             for flood in KINDS:
                 for tenant, whose in ((FLOODING, "another tenant's"), (QUIET, "its own")):
                     with flood_process(bench.address, flood, bench.tokens[tenant]):
-                        beside = measure()
+                        beside = bench.measure(kind, calls, numbers)
                     rows.append([f"recall by {kind}", f"{flood}, {whose}", *_cells(beside, alone)])
                     figures[f"{kind}_beside_{flood}_of_{tenant}_p99_ms"] = 1e3 * beside.p99_s
     columns = ["call", "flood", "p50 ms", "p95 ms", "p99 ms", "p99 x alone"]

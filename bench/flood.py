@@ -51,7 +51,9 @@ async def flood(address: str, kind: str, token: str) -> None:
     metadata = (("authorization", f"Bearer {token}"),)
     done = 0
     async with grpc.aio.insecure_channel(address) as channel:
-        stubs = {name: channel.unary_unary(name) for name in (RECALL_METHOD, REMEMBER_METHOD)}
+        stubs: dict[str, grpc.aio.UnaryUnaryMultiCallable[bytes, bytes]] = {
+            name: channel.unary_unary(name) for name in (RECALL_METHOD, REMEMBER_METHOD)
+        }
 
         async def caller(number: int) -> None:
             nonlocal done

@@ -55,7 +55,7 @@ server's own user only. Any other address needs credentials and TLS:
   recalld token create --tenant acme --role writer
 
   RECALLD_AUTH__REQUIRED=true RECALLD_TLS__CERT_FILE=tls.crt
-  RECALLD_TLS__KEY_FILE=tls.key recalld serve --listen 0.0.0.0:7600
+  RECALLD_TLS__KEY_FILE=tls.key recalld serve --listen 10.0.0.5:7600
 """
 
 Listen = Annotated[

@@ -22,9 +22,8 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from recalld.index import role_catalogue
 from recalld.index.analyzer import Analyzer
 from recalld.index.batching import BatchingEmbedder
-from recalld.index.embedder import Embedder, cache_dir, default_model_dir
+from recalld.index.embedder import cache_dir
 from recalld.index.partition import PartitionIndex
-from recalld.scoring.params import RankParams, Scale
 from recalld.server import listening, metrics, reflecting, reload, services, tls
 from recalld.server.admission import Gate
 from recalld.server.clock import Clock, SystemClock
@@ -34,10 +33,10 @@ from recalld.server.dispatch import Dispatcher, Door
 from recalld.server.errors import AddressInUse, ConfigError
 from recalld.server.graphs import Graphs
 from recalld.server.limits import MESSAGE_BYTES_MAX
+from recalld.server.model import make_embedder, rank_params
 from recalld.server.partitions import Partitions
 from recalld.server.quotas import CallRate, MemoryQuota
 from recalld.server.roles import Roles
-from recalld.server.sections import EmbedderSection
 from recalld.server.traced import config_hash
 from recalld.server.traces import Traces
 from recalld.server.version import VERSION
@@ -62,30 +61,18 @@ FLUSH_S = 0.2
 """Time for the last answers to reach their callers."""
 
 
-def make_embedder(section: EmbedderSection) -> tuple[Embedder, str]:
-    """The configured model and its readable name.
-
-    Raises:
-        ModelMissing, ModelInvalid: the folder holds no usable model.
-    """
-    if section.kind == "hash":
-        from recalld.index.hash_embedder import HashEmbedder
-
-        return HashEmbedder(section.hash_dim), "hash"
-    from recalld.index.onnx_embedder import OnnxEmbedder
-
-    folder = section.model_dir or default_model_dir(environment())
-    return OnnxEmbedder(folder, threads=section.threads), folder.name
-
-
-def rank_params(embedder: BatchingEmbedder) -> RankParams:
-    """The ranking's numbers for one model."""
-    similarity, relevance = embedder.calibration, embedder.relevance
-    return RankParams(
-        mean=similarity.mean,
-        spread=similarity.spread,
-        relevance=Scale(relevance.mean, relevance.spread) if relevance is not None else None,
+def shared_embedder(config: Config) -> tuple[BatchingEmbedder, str]:
+    """The configured model for all callers together, and its readable name."""
+    inner, name = make_embedder(config.embedder)
+    embedder = BatchingEmbedder(
+        inner,
+        cache_max=config.embedder.cache_entries,
+        queue_texts_max=config.embedder.queue_max,
+        # A request that runs alone has the same vector under any load: the same answer.
+        requests_per_run_max=1,
+        is_shared=config.auth.required,
     )
+    return embedder, name
 
 
 @dataclass
@@ -171,15 +158,7 @@ class App:
         """Open model and store, and bring everything back into memory."""
         pool = ThreadPoolExecutor(self.config.server.workers, thread_name_prefix="recalld-native")
         stack.callback(pool.shutdown)
-        inner, embedder_name = await asyncio.to_thread(make_embedder, self.config.embedder)
-        embedder = BatchingEmbedder(
-            inner,
-            cache_max=self.config.embedder.cache_entries,
-            queue_texts_max=self.config.embedder.queue_max,
-            # A request that runs alone has the same vector under any load: the same answer.
-            requests_per_run_max=1,
-            is_shared=self.config.auth.required,
-        )
+        embedder, embedder_name = await asyncio.to_thread(shared_embedder, self.config)
         stack.push_async_callback(asyncio.to_thread, embedder.close)
         options = DuckDBOptions(
             now_us=now_us,
@@ -201,8 +180,8 @@ class App:
         stack.push_async_callback(graphs.close)
         for partition in partitions:
             graphs.consider(partition)
-        quota = MemoryQuota(self.config.quotas.memories_max, partitions)
-        writer = Writer(store, pool, graphs, measures, embedder.fingerprint, zone, quota)
+        writer = Writer(store, pool, graphs, measures, embedder.fingerprint, zone)
+        writer.quota = MemoryQuota(self.config.quotas.memories_max, partitions)
         stack.push_async_callback(writer.drain)
         ranking = config_hash(VERSION, self.config.ranking, params, embedder.fingerprint)
         settings = self.config.traces

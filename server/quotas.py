@@ -6,9 +6,12 @@ told after which time a retry can help.
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from recalld.server.change import Change
 from recalld.server.clock import Clock
 from recalld.server.errors import QuotaExceeded
 from recalld.server.partitions import Partitions
@@ -72,12 +75,15 @@ class MemoryQuota:
     partitions: Partitions
     _coming: Counter[str] = field(default_factory=Counter, init=False)
 
-    def reserve(self, tenant: str, count: int) -> None:
-        """Make room for new memories; `settle` ends it, whatever becomes of them.
+    @contextlib.contextmanager
+    def room_for(self, change: Change) -> Iterator[None]:
+        """Room for the new memories of a change while they are written.
 
         Raises:
             QuotaExceeded: the tenant would hold too many.
         """
+        tenant = change.partition.tenant
+        count = sum(label not in change.partition.records for label in change.rows)
         if self.memories_max and count:
             held = self.partitions.count_of(tenant) + self._coming[tenant]
             if held + count > self.memories_max:
@@ -87,9 +93,9 @@ class MemoryQuota:
                     retry_after_s=MEMORIES_RETRY_S,
                 )
         self._coming[tenant] += count
-
-    def settle(self, tenant: str, count: int) -> None:
-        """What was reserved is in the partitions now, or is not coming."""
-        self._coming[tenant] -= count
-        if not self._coming[tenant]:
-            del self._coming[tenant]
+        try:
+            yield
+        finally:
+            self._coming[tenant] -= count
+            if not self._coming[tenant]:
+                del self._coming[tenant]

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
-from collections.abc import Awaitable, Callable, Hashable, Iterator
+from collections.abc import Awaitable, Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import tzinfo
 from typing import Any, TypeVar
@@ -34,7 +34,13 @@ R = TypeVar("R", bound=Message)
 
 
 class Writer:
-    """Runs planned writes against the store and the partitions."""
+    """Runs planned writes against the store and the partitions.
+
+    Attributes:
+        quota: of memories; None = there is none.
+    """
+
+    quota: MemoryQuota | None = None
 
     def __init__(
         self,
@@ -44,7 +50,6 @@ class Writer:
         metrics: Metrics,
         fingerprint: str,
         zone: tzinfo,
-        quota: MemoryQuota | None = None,
     ) -> None:
         """Take over the store's revisions.
 
@@ -55,7 +60,6 @@ class Writer:
             metrics: where commit times go.
             fingerprint: of the embedder whose vectors are written.
             zone: in which the days of a memory's words begin.
-            quota: of memories; None = none.
         """
         self._store = store
         self._pool = pool
@@ -63,7 +67,6 @@ class Writer:
         self._metrics = metrics
         self._fingerprint = fingerprint
         self._zone = zone
-        self._quota = quota
         self._revisions = store.revisions()
         self._published = dict(self._revisions)
         self._tasks: dict[Hashable, asyncio.Task[Any]] = {}
@@ -149,36 +152,23 @@ class Writer:
         Raises:
             QuotaExceeded: the tenant would hold too many memories; nothing was written.
         """
-        async with partition.lock:
+        async with partition.lock, contextlib.AsyncExitStack() as held:
             revision = self.revision(call.tenant) + 1
             change = Change(partition, revision, self._next_label, call.now_us)
             response = plan(change)
+            if self.quota is not None:
+                held.enter_context(self.quota.room_for(change))
             if not change.rows:
                 revision -= 1
             response.revision = revision if change.rows else 0  # type: ignore[attr-defined]
-            with self._room(call.tenant, partition, change):
-                if change.rows or row is not None:
-                    started_s = call.clock.monotonic_s()
-                    await self._commit(call.tenant, change, revision, response, row)
-                    took_s = call.clock.monotonic_s() - started_s
-                    self._metrics.stage.labels("commit").observe(took_s)
-                if change.rows:
-                    await self._publish(partition, change)
-                    self._published[call.tenant] = max(revision, self.published(call.tenant))
+            if change.rows or row is not None:
+                started_s = call.clock.monotonic_s()
+                await self._commit(call.tenant, change, revision, response, row)
+                self._metrics.stage.labels("commit").observe(call.clock.monotonic_s() - started_s)
+            if change.rows:
+                await self._publish(partition, change)
+                self._published[call.tenant] = max(revision, self.published(call.tenant))
             return response
-
-    @contextlib.contextmanager
-    def _room(self, tenant: str, partition: Partition, change: Change) -> Iterator[None]:
-        """Room for the change's new rows while they are written."""
-        if self._quota is None:
-            yield
-            return
-        new_count = sum(label not in partition.records for label in change.rows)
-        self._quota.reserve(tenant, new_count)
-        try:
-            yield
-        finally:
-            self._quota.settle(tenant, new_count)
 
     def _next_label(self) -> int:
         """One fresh label."""

@@ -12,18 +12,10 @@ from typing import Any
 
 from google.protobuf.message import Message
 
-from recalld.v1 import (
-    admin_service_pb2 as admin_pb,
-)
-from recalld.v1 import (
-    memory_service_pb2 as pb,
-)
-from recalld.v1 import (
-    recall_service_pb2 as recall_pb,
-)
-from recalld.v1 import (
-    types_pb2,
-)
+from recalld.v1 import admin_service_pb2 as admin_pb
+from recalld.v1 import memory_service_pb2 as pb
+from recalld.v1 import recall_service_pb2 as recall_pb
+from recalld.v1 import types_pb2
 from tests.isolation.world import OWNERS, USERS, Owner, World, mark
 from tests.server.core import DAY_US, NOW_US, timestamp
 

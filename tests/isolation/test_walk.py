@@ -17,15 +17,9 @@ import pytest
 from recalld.server.partitions import Partitions
 from recalld.server.permissions import Role
 from recalld.server.services import SERVICES
-from recalld.v1 import (
-    admin_service_pb2 as admin_pb,
-)
-from recalld.v1 import (
-    memory_service_pb2 as pb,
-)
-from recalld.v1 import (
-    recall_service_pb2 as recall_pb,
-)
+from recalld.v1 import admin_service_pb2 as admin_pb
+from recalld.v1 import memory_service_pb2 as pb
+from recalld.v1 import recall_service_pb2 as recall_pb
 from tests.isolation.steps import Made, Steps
 from tests.isolation.world import OWNERS, TENANTS, USERS, Leak, Owner, World, mark, world
 from tests.server.core import memory, remember_request, scope

@@ -120,7 +120,7 @@ async def test_memories_of_a_tenant() -> None:
     """A write that would make too many memories stores none of them; saying something again, and
     editing, need no room; all users of the tenant count together."""
     async with opened() as core:
-        core.writer._quota = MemoryQuota(3, core.partitions)
+        core.writer.quota = MemoryQuota(3, core.partitions)
         await core.remember("u", memory("likes tea"), memory("likes rice"))
         with pytest.raises(QuotaExceeded, match="2 more memories: this tenant holds 2 of 3"):
             await core.remember("v", memory("lives in Leeds"), memory("plays chess"))
@@ -140,7 +140,7 @@ async def test_memories_of_a_tenant() -> None:
 async def test_writes_side_by_side() -> None:
     """Writes to several users at once never end above the quota."""
     async with opened() as core:
-        core.writer._quota = MemoryQuota(10, core.partitions)
+        core.writer.quota = MemoryQuota(10, core.partitions)
         writes = [core.remember(f"u{i}", memory(f"fact {i}")) for i in range(25)]
         done = await asyncio.gather(*writes, return_exceptions=True)
         assert sum(isinstance(one, QuotaExceeded) for one in done) == 15
