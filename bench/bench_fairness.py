@@ -31,10 +31,11 @@ from recalld.v1.memory_service_pb2_grpc import MemoryServiceStub
 from recalld.v1.recall_service_pb2 import RecallRequest
 from recalld.v1.types_pb2 import Memory, Scope
 
-MEMORIES = 1_000  # of each tenant's user
+MEMORIES = 500  # of each user
 FILL_BATCH = 250
+WARM_UP = 5
 PAUSE_S = 0.005  # between calls of the quiet tenant
-CALLS, QUICK_CALLS = 1_000, 200
+CALLS, QUICK_CALLS = 200, 60
 QUIET, FLOODING = "quiet", "flood"
 GOAL_RATIO = 1.2  # p99 beside the flood against p99 alone
 
@@ -72,7 +73,7 @@ class Bench:
                 body = recall(kind, next(numbers)).SerializeToString()
                 return stub(body, timeout=CALL_TIMEOUT_S, metadata=metadata)
 
-            return in_a_row(call, calls, pause_s=PAUSE_S)
+            return in_a_row(call, calls, WARM_UP, PAUSE_S)
 
 
 def bearer(token: str) -> tuple[tuple[str, str], ...]:

@@ -20,9 +20,9 @@ from recalld.v1.types_pb2 import Memory, Scope
 
 REMEMBER_METHOD = "/recalld.v1.MemoryService/Remember"
 KINDS = ("filter", "text", "write")
-IN_FLIGHT = 64
-WRITE_BATCH = 16
-WARM_UP_CALLS = 2 * IN_FLIGHT
+IN_FLIGHT = 32
+WRITE_BATCH = 4
+WARM_UP_CALLS = IN_FLIGHT
 CALL_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 10.0
 
@@ -42,7 +42,7 @@ def request(kind: str, number: int) -> tuple[str, bytes]:
     if text:
         recall.text = text
     else:
-        recall.filter.must.add().key.values.append(f"slot.{number % 1000}")
+        recall.filter.must.add().key.values.append(f"slot.{number % 500}")
     return RECALL_METHOD, recall.SerializeToString()
 
 

@@ -75,7 +75,9 @@ class Served:
 
 
 @contextlib.asynccontextmanager
-async def serving(*, in_flight_max: int = 8, test_clock: bool = False) -> AsyncIterator[Served]:
+async def serving(
+    *, in_flight_max: int = 8, test_clock: bool = False, calls_per_s: float = 0.0
+) -> AsyncIterator[Served]:
     """A server on a free port; its log goes to standard error."""
     gate = Gate(in_flight_max, is_open=True)
     handlers, clock = Handlers(), FixedClock()
@@ -85,7 +87,9 @@ async def serving(*, in_flight_max: int = 8, test_clock: bool = False) -> AsyncI
         served = Served(gate, handlers, channel)
         dispatcher = Dispatcher(
             clock=clock,
-            door=Door(Credentials(clock), gate, CallRate(QuotasSection(), clock)),
+            door=Door(
+                Credentials(clock), gate, CallRate(QuotasSection(calls_per_s=calls_per_s), clock)
+            ),
             metrics=served.metrics,
             log=logs.configure("debug"),
             test_clock=test_clock,
@@ -112,6 +116,18 @@ async def test_over_the_limit() -> None:
         served.handlers.may_go.set()
         assert await asyncio.gather(*inside) == [b""] * 3
         assert await served.call() == b""
+        assert served.gate.in_flight == 0
+
+
+async def test_over_the_quota() -> None:
+    """A call over the tenant's rate is refused with its delay, and leaves its place inside."""
+    async with serving(calls_per_s=2) as served:
+        served.handlers.may_go.set()
+        assert [await served.call() for _ in range(2)] == [b""] * 2
+        refusal = await served.refusal()
+        assert refusal.code == grpc.StatusCode.RESOURCE_EXHAUSTED
+        assert refusal.reason == "QUOTA_EXCEEDED"
+        assert refusal.retry_after_s is not None and 0 < refusal.retry_after_s <= 0.5
         assert served.gate.in_flight == 0
 
 
