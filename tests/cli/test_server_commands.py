@@ -81,7 +81,7 @@ def test_an_unusable_data_directory_is_wrong_usage(bare_recalld: Recalld, tmp_pa
 
 
 def test_a_certificate_needs_tls(bare_recalld: Recalld) -> None:
-    """A certificate without an authority, or without its key, is wrong usage that names the option."""
+    """A certificate without an authority, or without its key, is wrong usage, named by option."""
     ran = bare_recalld("info", "--cert-file", "c.pem", "--key-file", "k.pem")
     assert ran.code == 2 and "--ca-file" in ran.err
     ran = bare_recalld("info", "--ca-file", "system", "--cert-file", "c.pem")
