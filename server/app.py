@@ -33,7 +33,7 @@ from recalld.server.dispatch import Dispatcher, Door
 from recalld.server.errors import AddressInUse, ConfigError
 from recalld.server.graphs import Graphs
 from recalld.server.limits import MESSAGE_BYTES_MAX
-from recalld.server.model import make_embedder, rank_params
+from recalld.server.model import open_embedder, rank_params
 from recalld.server.partitions import Partitions
 from recalld.server.quotas import CallRate, MemoryQuota
 from recalld.server.roles import Roles
@@ -59,20 +59,6 @@ REQUEST_KEEP_US = 24 * 3600 * 1_000_000
 PRUNE_EVERY_S = 3600.0
 FLUSH_S = 0.2
 """Time for the last answers to reach their callers."""
-
-
-def shared_embedder(config: Config) -> tuple[BatchingEmbedder, str]:
-    """The configured model for all callers together, and its readable name."""
-    inner, name = make_embedder(config.embedder)
-    embedder = BatchingEmbedder(
-        inner,
-        cache_max=config.embedder.cache_entries,
-        queue_texts_max=config.embedder.queue_max,
-        # A request that runs alone has the same vector under any load: the same answer.
-        requests_per_run_max=1,
-        is_shared=config.auth.required,
-    )
-    return embedder, name
 
 
 @dataclass
@@ -158,7 +144,9 @@ class App:
         """Open model and store, and bring everything back into memory."""
         pool = ThreadPoolExecutor(self.config.server.workers, thread_name_prefix="recalld-native")
         stack.callback(pool.shutdown)
-        embedder, embedder_name = await asyncio.to_thread(shared_embedder, self.config)
+        embedder, embedder_name = await asyncio.to_thread(
+            open_embedder, self.config.embedder, is_shared=self.config.auth.required
+        )
         stack.push_async_callback(asyncio.to_thread, embedder.close)
         options = DuckDBOptions(
             now_us=now_us,

@@ -25,6 +25,28 @@ def make_embedder(section: EmbedderSection) -> tuple[Embedder, str]:
     return OnnxEmbedder(folder, threads=section.threads), folder.name
 
 
+def open_embedder(section: EmbedderSection, *, is_shared: bool) -> tuple[BatchingEmbedder, str]:
+    """The configured model, shared by all calls, and its readable name.
+
+    Args:
+        section: which model, and how much may wait for it.
+        is_shared: whether several tenants use it; then none of them may fill its queue alone.
+
+    Raises:
+        ModelMissing, ModelInvalid: the folder holds no usable model.
+    """
+    inner, name = make_embedder(section)
+    embedder = BatchingEmbedder(
+        inner,
+        cache_max=section.cache_entries,
+        queue_texts_max=section.queue_max,
+        # A request that runs alone has the same vector under any load: the same answer.
+        requests_per_run_max=1,
+        is_shared=is_shared,
+    )
+    return embedder, name
+
+
 def rank_params(embedder: BatchingEmbedder) -> RankParams:
     """The ranking's numbers for one model."""
     similarity, relevance = embedder.calibration, embedder.relevance
