@@ -1,4 +1,4 @@
-"""`recalld serve`, `config` and `catalogue`: flags -> Config -> serve or check -> exit code.
+"""`recalld serve`, `config`, `catalogue`, `token`: flags -> Config -> serve or check -> exit code.
 
 Exit codes: 0 stopped as asked, 1 could not start or failed, 2 wrong usage or configuration.
 """
@@ -17,6 +17,7 @@ from recalld.index.errors import CatalogueInvalid, IndexLayerError
 from recalld.server import config as configuration
 from recalld.server import logs
 from recalld.server.errors import ConfigError, ServerError
+from recalld.server.token_commands import token_app
 from recalld.storage.errors import StorageError
 
 HELP_OPTIONS = {"help_option_names": ["-h", "--help"]}
@@ -31,6 +32,7 @@ config_app = typer.Typer(no_args_is_help=True, help="Look at the configuration."
 app.add_typer(config_app, name="config")
 catalogue_app = typer.Typer(no_args_is_help=True, help="Look at the role catalogue.")
 app.add_typer(catalogue_app, name="catalogue")
+app.add_typer(token_app, name="token")
 
 SERVE_HELP = """Run the server until SIGTERM.
 
@@ -46,9 +48,14 @@ Examples:
 
   recalld serve --listen unix:/run/recalld/recalld.sock --config recalld.toml
 
-Whoever reaches the address may read and write everything: this version has
-no credentials. Keep to loopback, or to a Unix socket, which admits the
-server's own user only.
+Unless credentials are asked for, whoever reaches the address may read and
+write everything: keep to loopback, or to a Unix socket, which admits the
+server's own user only. Any other address needs credentials and TLS:
+
+  recalld token create --tenant acme --role writer
+
+  RECALLD_AUTH__REQUIRED=true RECALLD_TLS__CERT_FILE=tls.crt
+  RECALLD_TLS__KEY_FILE=tls.key recalld serve --listen 10.0.0.5:7600
 """
 
 Listen = Annotated[

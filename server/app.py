@@ -18,24 +18,25 @@ from typing import Any
 
 import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
-from grpc_reflection.v1alpha import reflection
 
 from recalld.index import role_catalogue
 from recalld.index.analyzer import Analyzer
 from recalld.index.batching import BatchingEmbedder
-from recalld.index.embedder import Embedder, cache_dir, default_model_dir
+from recalld.index.embedder import cache_dir
 from recalld.index.partition import PartitionIndex
-from recalld.scoring.params import RankParams, Scale
-from recalld.server import listening, metrics, reload, services
+from recalld.server import listening, metrics, reflecting, reload, services, tls
+from recalld.server.admission import Gate
 from recalld.server.clock import Clock, SystemClock
 from recalld.server.config import Config, environment
-from recalld.server.dispatch import Dispatcher, Gate
+from recalld.server.credentials import open_credentials
+from recalld.server.dispatch import Dispatcher, Door
 from recalld.server.errors import AddressInUse, ConfigError
 from recalld.server.graphs import Graphs
 from recalld.server.limits import MESSAGE_BYTES_MAX
+from recalld.server.model import open_embedder, rank_params
 from recalld.server.partitions import Partitions
+from recalld.server.quotas import CallRate, MemoryQuota
 from recalld.server.roles import Roles
-from recalld.server.sections import EmbedderSection
 from recalld.server.traced import config_hash
 from recalld.server.traces import Traces
 from recalld.server.version import VERSION
@@ -58,32 +59,6 @@ REQUEST_KEEP_US = 24 * 3600 * 1_000_000
 PRUNE_EVERY_S = 3600.0
 FLUSH_S = 0.2
 """Time for the last answers to reach their callers."""
-
-
-def make_embedder(section: EmbedderSection) -> tuple[Embedder, str]:
-    """The configured model and its readable name.
-
-    Raises:
-        ModelMissing, ModelInvalid: the folder holds no usable model.
-    """
-    if section.kind == "hash":
-        from recalld.index.hash_embedder import HashEmbedder
-
-        return HashEmbedder(section.hash_dim), "hash"
-    from recalld.index.onnx_embedder import OnnxEmbedder
-
-    folder = section.model_dir or default_model_dir(environment())
-    return OnnxEmbedder(folder, threads=section.threads), folder.name
-
-
-def rank_params(embedder: BatchingEmbedder) -> RankParams:
-    """The ranking's numbers for one model."""
-    similarity, relevance = embedder.calibration, embedder.relevance
-    return RankParams(
-        mean=similarity.mean,
-        spread=similarity.spread,
-        relevance=Scale(relevance.mean, relevance.spread) if relevance is not None else None,
-    )
 
 
 @dataclass
@@ -132,10 +107,15 @@ class App:
                 raise AddressInUse(
                     f"server.metrics_listen: {config.server.metrics_listen}: {error.strerror}"
                 ) from error
-        gate = Gate(config.server.in_flight_max)
+        gate = Gate(config.server.in_flight_max, is_shared=config.auth.required)
         measures.in_flight.set_function(lambda: gate.in_flight)
+        door = Door(
+            open_credentials(config, self.clock, self.log),
+            gate,
+            CallRate(config.quotas, self.clock),
+        )
         table = services.Table()
-        server, servicer, address = await self._listen(stack, table, gate, measures)
+        server, servicer, address = await self._listen(stack, table, door, measures)
         parts, loaded = await self._load(stack, measures, now_us, roles)
         table.fill(parts)
         stack.push_async_callback(self._drain, server, servicer, gate)
@@ -164,13 +144,8 @@ class App:
         """Open model and store, and bring everything back into memory."""
         pool = ThreadPoolExecutor(self.config.server.workers, thread_name_prefix="recalld-native")
         stack.callback(pool.shutdown)
-        inner, embedder_name = await asyncio.to_thread(make_embedder, self.config.embedder)
-        embedder = BatchingEmbedder(
-            inner,
-            cache_max=self.config.embedder.cache_entries,
-            queue_texts_max=self.config.embedder.queue_max,
-            # A request that runs alone has the same vector under any load: the same answer.
-            requests_per_run_max=1,
+        embedder, embedder_name = await asyncio.to_thread(
+            open_embedder, self.config.embedder, is_shared=self.config.auth.required
         )
         stack.push_async_callback(asyncio.to_thread, embedder.close)
         options = DuckDBOptions(
@@ -194,6 +169,7 @@ class App:
         for partition in partitions:
             graphs.consider(partition)
         writer = Writer(store, pool, graphs, measures, embedder.fingerprint, zone)
+        writer.quota = MemoryQuota(self.config.quotas.memories_max, partitions)
         stack.push_async_callback(writer.drain)
         ranking = config_hash(VERSION, self.config.ranking, params, embedder.fingerprint)
         settings = self.config.traces
@@ -230,7 +206,7 @@ class App:
         self,
         stack: contextlib.AsyncExitStack,
         table: services.Table,
-        gate: Gate,
+        door: Door,
         measures: metrics.Metrics,
     ) -> tuple[grpc.aio.Server, health.aio.HealthServicer, str]:
         """Bind and start to answer: health says NOT_SERVING, every other call says UNAVAILABLE."""
@@ -238,7 +214,7 @@ class App:
         server = grpc.aio.server(options=CHANNEL_OPTIONS)
         dispatcher = Dispatcher(
             clock=self.clock,
-            gate=gate,
+            door=door,
             metrics=measures,
             log=self.log,
             test_clock=settings.test_clock,
@@ -248,9 +224,11 @@ class App:
         health_pb2_grpc.add_HealthServicer_to_server(servicer, server)
         await self._set_health(servicer, health_pb2.HealthCheckResponse.NOT_SERVING)
         if settings.reflection:
-            names = (*services.SERVICE_NAMES, health.SERVICE_NAME, reflection.SERVICE_NAME)
-            reflection.enable_server_reflection(names, server)
-        address = listening.bind(server, settings.listen)
+            names = (*services.SERVICE_NAMES, health.SERVICE_NAME)
+            reflecting.add_to(server, names, dispatcher)
+        credentials = tls.server_credentials(self.config.tls, self.log)
+        mode = int(settings.socket_mode, 8)
+        address = listening.bind(server, settings.listen, credentials, mode)
         await server.start()
         stack.push_async_callback(server.stop, None)
         return server, servicer, address

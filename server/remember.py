@@ -60,7 +60,8 @@ class Remember:
         """Drafts that all have a whole vector; a part that a caller did not give stays zero."""
         texts = [embedded_text(draft.record) for draft in drafts if draft.vector is None]
         started_s = call.clock.monotonic_s()
-        embedded = await asyncio.wrap_future(self.embedder.submit(texts, is_query=False))
+        pending = self.embedder.submit(texts, is_query=False, owner=call.tenant)
+        embedded = await asyncio.wrap_future(pending)
         vectors = iter(embedded)
         self.metrics.stage.labels("embed_write").observe(call.clock.monotonic_s() - started_s)
         whole = np.zeros((len(drafts), self.embedder.width), np.float32)

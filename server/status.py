@@ -48,6 +48,8 @@ TABLE: dict[type[Exception], tuple[grpc.StatusCode, int]] = {
     server_errors.DeadlinePassed: (Code.DEADLINE_EXCEEDED, Reason.ERROR_REASON_DEADLINE_EXCEEDED),
     server_errors.NotOffered: (Code.UNIMPLEMENTED, Reason.ERROR_REASON_UNIMPLEMENTED),
     server_errors.PermissionDenied: (Code.PERMISSION_DENIED, Reason.ERROR_REASON_PERMISSION_DENIED),
+    server_errors.Unauthenticated: (Code.UNAUTHENTICATED, Reason.ERROR_REASON_UNAUTHENTICATED),
+    server_errors.QuotaExceeded: (Code.RESOURCE_EXHAUSTED, Reason.ERROR_REASON_QUOTA_EXCEEDED),
     storage_errors.MemoryNotFound: (Code.NOT_FOUND, Reason.ERROR_REASON_MEMORY_NOT_FOUND),
     storage_errors.MemoryExists: (Code.ALREADY_EXISTS, Reason.ERROR_REASON_ALREADY_EXISTS),
     storage_errors.StoreBusy: (Code.RESOURCE_EXHAUSTED, Reason.ERROR_REASON_OVERLOADED),
@@ -141,6 +143,11 @@ def translate(error: Exception, request_id: str) -> Failure:
             field=error.field, description=error.problem
         )
         details.append(error_details_pb2.BadRequest(field_violations=[violation]))
+    if isinstance(error, server_errors.QuotaExceeded):
+        used_up = error_details_pb2.QuotaFailure.Violation(
+            subject=error.quota, description=error.problem
+        )
+        details.append(error_details_pb2.QuotaFailure(violations=[used_up]))
     if code in RETRIABLE:
         delay_s = float(getattr(error, "retry_after_s", RETRY_AFTER_DEFAULT_S))
         fraction, whole = math.modf(delay_s)

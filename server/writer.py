@@ -10,6 +10,7 @@ away does not stop a write half-way.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 from collections.abc import Awaitable, Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
@@ -26,13 +27,20 @@ from recalld.server.graphs import Graphs
 from recalld.server.indexing import index_row
 from recalld.server.metrics import Metrics
 from recalld.server.partition import Partition
+from recalld.server.quotas import MemoryQuota
 from recalld.storage.store import Store, StoredMemory, StoredRequest, WriteBatch
 
 R = TypeVar("R", bound=Message)
 
 
 class Writer:
-    """Runs planned writes against the store and the partitions."""
+    """Runs planned writes against the store and the partitions.
+
+    Attributes:
+        quota: of memories; None = there is none.
+    """
+
+    quota: MemoryQuota | None = None
 
     def __init__(
         self,
@@ -140,11 +148,16 @@ class Writer:
         """Plan under the partition's lock, commit, publish; only inside `once`.
 
         Returns the plan's response with its revision, 0 when nothing was written.
+
+        Raises:
+            QuotaExceeded: the tenant would hold too many memories; nothing was written.
         """
-        async with partition.lock:
+        async with partition.lock, contextlib.AsyncExitStack() as held:
             revision = self.revision(call.tenant) + 1
             change = Change(partition, revision, self._next_label, call.now_us)
             response = plan(change)
+            if self.quota is not None:
+                held.enter_context(self.quota.room_for(change))
             if not change.rows:
                 revision -= 1
             response.revision = revision if change.rows else 0  # type: ignore[attr-defined]

@@ -126,8 +126,8 @@ class Core:
         self.writer = Writer(store, pool, self.graphs, self.metrics, fingerprint, UTC)
         config = Config() if traces is None else Config(traces=traces)
         self.traces = Traces(store.traces, pool, config.traces, "hash", self.metrics, self.log)
-        table = services.Table()
-        table.fill(
+        self.table = services.Table()
+        self.table.fill(
             services.Parts(
                 config=config,
                 partitions=self.partitions,
@@ -144,7 +144,7 @@ class Core:
             )
         )
         recorder = Recorder()
-        list(table.handlers(recorder))  # type: ignore[arg-type]
+        list(self.table.handlers(recorder))  # type: ignore[arg-type]
         self.handlers = recorder.handlers
 
     def caller(self, *, now_us: int = 0, deadline_s: float = math.inf, admin: bool = True) -> Call:
