@@ -21,6 +21,8 @@ from recalld.storage.store import Partition, StoredMemory, StoredRequest
 
 LOAD_CHUNK_ROW_COUNT = 8_192
 CHECK_LOOKUP_COUNT = 100
+LABEL_FLOOR_KEY = "label_floor"
+"""Row of the table meta: labels up to this number were given out, also if no row has them."""
 
 _MEMORY_NAMES = rows.names(rows.COLUMNS)
 _REQUEST_NAMES = rows.names(rows.REQUEST_COLUMNS)
@@ -57,8 +59,12 @@ class Queries:
         return dict(self._reader.rows("SELECT tenant, revision FROM tenants"))
 
     def label_max(self) -> int:
-        """Returns the highest label, 0 when there is no row."""
-        return self._reader.rows("SELECT max(label) FROM memories")[0][0] or 0
+        """Returns the highest label that a row has or a purged one had; 0 = there was none."""
+        sql = (
+            "SELECT greatest((SELECT max(label) FROM memories), "
+            "(SELECT max(value::BIGINT) FROM meta WHERE key = ?))"
+        )
+        return self._reader.rows(sql, (LABEL_FLOOR_KEY,))[0][0] or 0
 
     def counts(self) -> tuple[int, int]:
         """Returns how many memories and how many requests there are."""
