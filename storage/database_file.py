@@ -5,8 +5,8 @@ deletes an existing database or log.
 
 Invariants: a new database is created under a temporary name and renamed when complete, because
 one killed in its first writes never opens again; what such a creation, or a copy, left behind is
-removed at the next start, since nothing in it was ever acknowledged. A restore that was killed is finished or
-undone (see `exchange`).
+removed at the next start, since nothing in it was ever acknowledged. A restore that was killed is
+finished or undone (see `exchange`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """One open DuckDB file: its connection, its readers, copies of it, and an exchange of the file.
 
 The only module that imports duckdb. It knows no table, never repairs silently, never downloads an
-extension, never spills rows into temporary files, and reaches no file but the one it has open and the two
-beside it that copies are made in (`copy_paths`).
+extension, never spills rows into temporary files, and reaches no file but the one it has open and
+the two beside it that copies are made in (`copy_paths`).
 
 Invariants: the connection itself is used by one thread (the writer's); reads use a short-lived
 cursor each and fetch all they asked for, since an unfinished fetch can block a checkpoint; while

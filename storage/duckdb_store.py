@@ -174,6 +174,10 @@ class DuckDBStore:
         self._file.copy_to(copy)
         self._files.rename(copy, target)
 
+    def says(self, text: str, vector: bytes) -> bool:
+        """Tells whether any memory holds this text in one of its own, or these float32 bytes."""
+        return self._queries.says(text, vector)
+
     def rewrite(self) -> None:
         """See `Store.rewrite`: the database is copied and the copy takes its place."""
         failure = self._run(self._rewrite).result()

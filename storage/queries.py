@@ -118,6 +118,13 @@ class Queries:
         if kept < len(times):
             recent.complete = False
 
+    def says(self, text: str, vector: bytes) -> bool:
+        """Tells whether any row holds this text in one of its own, or this vector."""
+        texts = ("content", "key", "value_json", "metadata_json", "relevant_when_json")
+        tests = " OR ".join(f"contains({name}, $1)" for name in texts)
+        sql = f"SELECT 1 FROM memories WHERE embedding = $2 OR {tests} LIMIT 1"
+        return bool(self._reader.rows(sql, (text, vector)))
+
     def check_index(self) -> list[str]:
         """Compares the key index with a scan, and the columns with their encoding."""
         lines = []

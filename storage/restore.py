@@ -16,7 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from recalld.storage import exchange
-from recalld.storage.database_file import DATABASE_NAME, DIRECTORY_MODE, FILE_MODE, WORK_NAME
+from recalld.storage.database_file import (
+    DATABASE_NAME,
+    DIRECTORY_MODE,
+    FILE_MODE,
+    WORK_NAME,
+    wal_path,
+)
 from recalld.storage.duckdb_store import DuckDBOptions, DuckDBStore
 from recalld.storage.errors import Corrupt, SnapshotDamaged, StorageError
 from recalld.storage.purge import Legacy
@@ -31,8 +37,9 @@ class Restored:
         memory_count: memories after it.
         dropped_count: memories of the snapshot that stay purged.
         revisions: each tenant's revision after it.
-        damage: why the present database could not be opened, so that purges after the snapshot
-            was taken are not known; "" = it could.
+        damage: what was wrong with the present database; "" = nothing.
+        purges_known: whether what it said of purges could be read; if not, what was purged after
+            a snapshot was copied elsewhere may have come back with that copy.
         kept_path: where the damaged database is kept; None when it was in order.
     """
 
@@ -40,6 +47,7 @@ class Restored:
     dropped_count: int
     revisions: dict[str, int]
     damage: str
+    purges_known: bool
     kept_path: Path | None
 
 
@@ -91,21 +99,30 @@ def restore(
         revisions, memory_count = store.revisions(), store.stats().row_count
     finally:
         store.close()
-    return Restored(memory_count, dropped_count, revisions, damage, kept_path)
+    purges_known = legacy is not None or not damage
+    return Restored(memory_count, dropped_count, revisions, damage, purges_known, kept_path)
 
 
 def _present(data_dir: Path, options: DuckDBOptions) -> tuple[Legacy | None, str]:
-    """What the present database hands on, closed afterwards; or why it cannot be opened."""
-    if not (data_dir / DATABASE_NAME).exists():
+    """What the present database hands on, and what is wrong with it; it is closed afterwards."""
+    path = data_dir / DATABASE_NAME
+    if not path.exists() and not wal_path(path).exists():
         return None, ""
     try:
         store = DuckDBStore(data_dir, options)
     except Corrupt as error:
         return None, str(error)
+    legacy = None
     try:
-        return store.purges.legacy(), ""
+        legacy = store.purges.legacy()
+        found = store.check()
+    except Corrupt as error:
+        found = [str(error)]
     finally:
         store.close()
+    if wal_path(path).exists():
+        found.append("its log could not be moved into it")
+    return legacy, "; ".join(found)
 
 
 def _prepare(

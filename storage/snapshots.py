@@ -23,6 +23,7 @@ from recalld.storage.errors import SnapshotExists, SnapshotNotFound, StorageErro
 from recalld.storage.manifest import DATABASE_ROLE, MANIFEST_NAME, Manifest
 from recalld.storage.purge import Legacy
 from recalld.storage.purges import condemned_rows
+from recalld.storage.queries import Queries
 from recalld.storage.tombstones import Hasher, Tombstones
 
 FOLDER_NAME = "snapshots"
@@ -85,11 +86,11 @@ class SnapshotFolder:
         for path in left:
             shutil.rmtree(path)
         names = [path.name for path in left]
-        for listed in self.list():
+        for listed in self.listed():
             names += self._drop_unlisted(listed)
         return names
 
-    def list(self) -> list[Listed]:
+    def listed(self) -> list[Listed]:
         """Returns all snapshots, newest first; those without a readable manifest last."""
         found = [self._listed(path.name) for path in self._folders()]
         return sorted(
@@ -150,7 +151,7 @@ class SnapshotFolder:
 
     def newest_intact(self, other_than: str) -> str:
         """Name of the newest snapshot that nothing is wrong with; "" = there is none."""
-        names = (listed.name for listed in self.list() if listed.name != other_than)
+        names = (listed.name for listed in self.listed() if listed.name != other_than)
         return next((name for name in names if not self.verify(name)), "")
 
     def delete(self, name: str) -> None:
@@ -174,6 +175,16 @@ class SnapshotFolder:
         folder = self.require(name)
         return folder / manifest.read_manifest(folder / MANIFEST_NAME).database.name
 
+    def says(self, text: str, vector: bytes) -> bool:
+        """Tells whether any memory of any snapshot holds this text, or these float32 bytes."""
+        for listed in self.listed():
+            if listed.manifest is not None:
+                database = self._path / listed.name / listed.manifest.database.name
+                with snapshot_check.reading(database) as reader:
+                    if Queries(reader, database).says(text, vector):
+                        return True
+        return False
+
     def purge(self, legacy: Legacy, textless_methods: frozenset[str]) -> int:
         """Rewrites every snapshot that holds something purged; returns how many.
 
@@ -182,7 +193,7 @@ class SnapshotFolder:
         """
         tombstones = Tombstones(Hasher(legacy.key), legacy.tombstones)
         count = 0
-        for listed in self.list():
+        for listed in self.listed():
             folder = self._path / listed.name
             if listed.manifest is None or self.verify(listed.name):
                 self.delete(listed.name)
