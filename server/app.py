@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -23,25 +24,27 @@ from grpc_reflection.v1alpha import reflection
 from recalld.index import role_catalogue
 from recalld.index.analyzer import Analyzer
 from recalld.index.batching import BatchingEmbedder
-from recalld.index.embedder import Embedder, cache_dir, default_model_dir
+from recalld.index.embedder import cache_dir
 from recalld.index.partition import PartitionIndex
-from recalld.scoring.params import RankParams, Scale
-from recalld.server import listening, metrics, reload, services
+from recalld.server import listening, metrics, reload, services, snapshots
 from recalld.server.clock import Clock, SystemClock
 from recalld.server.config import Config, environment
 from recalld.server.dispatch import Dispatcher, Gate
 from recalld.server.errors import AddressInUse, ConfigError
 from recalld.server.graphs import Graphs
+from recalld.server.keeping import Keeping
 from recalld.server.limits import MESSAGE_BYTES_MAX
+from recalld.server.model import make_embedder, rank_params
 from recalld.server.partitions import Partitions
+from recalld.server.reopening import Reopening
 from recalld.server.roles import Roles
-from recalld.server.sections import EmbedderSection
 from recalld.server.traced import config_hash
 from recalld.server.traces import Traces
 from recalld.server.version import VERSION
 from recalld.server.writer import Writer
 from recalld.storage.duckdb_store import DuckDBOptions, DuckDBStore
 from recalld.storage.lock import DirectoryLock
+from recalld.storage.snapshots import SnapshotFolder
 from recalld.storage.store import Store
 
 CHANNEL_OPTIONS = (
@@ -58,32 +61,6 @@ REQUEST_KEEP_US = 24 * 3600 * 1_000_000
 PRUNE_EVERY_S = 3600.0
 FLUSH_S = 0.2
 """Time for the last answers to reach their callers."""
-
-
-def make_embedder(section: EmbedderSection) -> tuple[Embedder, str]:
-    """The configured model and its readable name.
-
-    Raises:
-        ModelMissing, ModelInvalid: the folder holds no usable model.
-    """
-    if section.kind == "hash":
-        from recalld.index.hash_embedder import HashEmbedder
-
-        return HashEmbedder(section.hash_dim), "hash"
-    from recalld.index.onnx_embedder import OnnxEmbedder
-
-    folder = section.model_dir or default_model_dir(environment())
-    return OnnxEmbedder(folder, threads=section.threads), folder.name
-
-
-def rank_params(embedder: BatchingEmbedder) -> RankParams:
-    """The ranking's numbers for one model."""
-    similarity, relevance = embedder.calibration, embedder.relevance
-    return RankParams(
-        mean=similarity.mean,
-        spread=similarity.spread,
-        relevance=Scale(relevance.mean, relevance.spread) if relevance is not None else None,
-    )
 
 
 @dataclass
@@ -105,13 +82,24 @@ class App:
         loop = asyncio.get_running_loop()
         for name in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(name, stop.set)
+        failures: list[BaseException] = []
+
+        def fail(error: BaseException) -> None:
+            """End what has nothing to serve any more."""
+            failures.append(error)
+            stop.set()
+
         async with contextlib.AsyncExitStack() as stack:
-            await self._start(stack, stop)
+            await self._start(stack, fail)
             await stop.wait()
             self.log.info("stopping")
         self.log.info("stopped")
+        if failures:
+            raise failures[0]
 
-    async def _start(self, stack: contextlib.AsyncExitStack, stop: asyncio.Event) -> None:
+    async def _start(
+        self, stack: contextlib.AsyncExitStack, fail: Callable[[BaseException], None]
+    ) -> None:
         """Bring everything up; whatever was started is stopped again when a later step fails."""
         config = self.config
         roles = Roles(role_catalogue.load(config.ranking.catalogue_file))
@@ -136,13 +124,20 @@ class App:
         measures.in_flight.set_function(lambda: gate.in_flight)
         table = services.Table()
         server, servicer, address = await self._listen(stack, table, gate, measures)
-        parts, loaded = await self._load(stack, measures, now_us, roles)
-        table.fill(parts)
+
+        async def load(onto: contextlib.AsyncExitStack) -> tuple[services.Parts, reload.Reloaded]:
+            """Load, and answer with it."""
+            made = await self._load(onto, measures, now_us, roles, reopening.exchange)
+            table.fill(made[0])
+            return made
+
+        say = partial(self._say_serving, servicer)
+        reopening = Reopening(gate, load, say, config.server.drain_s, fail, self.log)
+        stack.push_async_callback(reopening.close)
+        parts, loaded = await reopening.start()
         stack.push_async_callback(self._drain, server, servicer, gate)
-        pruning = asyncio.create_task(self._prune(parts.store))
-        stack.callback(pruning.cancel)
         gate.is_open = True
-        await self._set_health(servicer, health_pb2.HealthCheckResponse.SERVING)
+        await self._say_serving(servicer, True)
         self.log.info(
             "ready",
             listen=address,
@@ -160,6 +155,7 @@ class App:
         measures: metrics.Metrics,
         now_us: int,
         roles: Roles,
+        exchange: snapshots.Exchange,
     ) -> tuple[services.Parts, reload.Reloaded]:
         """Open model and store, and bring everything back into memory."""
         pool = ThreadPoolExecutor(self.config.server.workers, thread_name_prefix="recalld-native")
@@ -178,8 +174,14 @@ class App:
             created_by=VERSION,
             memory_limit_bytes=self.config.storage.memory_limit_mb * 1024 * 1024,
         )
-        store = await asyncio.to_thread(DuckDBStore, self.config.storage.data_dir, options)
+        data_dir = self.config.storage.data_dir
+        store = await asyncio.to_thread(DuckDBStore, data_dir, options)
         stack.push_async_callback(asyncio.to_thread, store.close)
+        pruning = asyncio.create_task(self._prune(store))
+        stack.callback(pruning.cancel)
+        keeping = Keeping(store, SnapshotFolder(data_dir, options), data_dir, self.clock, self.log)
+        await asyncio.to_thread(keeping.settle)
+        stack.push_async_callback(keeping.close)
         params = rank_params(embedder)
         partitions = Partitions(
             partial(
@@ -199,6 +201,16 @@ class App:
         settings = self.config.traces
         traces = Traces(store.traces, pool, settings, ranking, measures, self.log)
         stack.push_async_callback(traces.close)
+        made = snapshots.Snapshots(
+            keeping,
+            embedder.fingerprint,
+            self.config.snapshots,
+            snapshots.restorer(options, data_dir),
+            exchange,
+            self.log,
+        )
+        schedule = asyncio.create_task(made.run_schedule(self.clock))
+        stack.callback(schedule.cancel)
         parts = services.Parts(
             config=self.config,
             partitions=partitions,
@@ -209,6 +221,8 @@ class App:
             roles=self._prepared(roles, embedder, stack),
             metrics=measures,
             traces=traces,
+            eraser=keeping,
+            snapshots=made,
             pool=pool,
             start_time_us=now_us,
             started_s=self.clock.monotonic_s(),
@@ -246,7 +260,7 @@ class App:
         server.add_generic_rpc_handlers(tuple(table.handlers(dispatcher)))
         servicer = health.aio.HealthServicer()
         health_pb2_grpc.add_HealthServicer_to_server(servicer, server)
-        await self._set_health(servicer, health_pb2.HealthCheckResponse.NOT_SERVING)
+        await self._say_serving(servicer, False)
         if settings.reflection:
             names = (*services.SERVICE_NAMES, health.SERVICE_NAME, reflection.SERVICE_NAME)
             reflection.enable_server_reflection(names, server)
@@ -255,10 +269,11 @@ class App:
         stack.push_async_callback(server.stop, None)
         return server, servicer, address
 
-    async def _set_health(self, servicer: health.aio.HealthServicer, state: int) -> None:
-        """Say the state of the server and of each service."""
+    async def _say_serving(self, servicer: health.aio.HealthServicer, is_serving: bool) -> None:
+        """Say of the server and of each service whether calls are answered."""
+        states = health_pb2.HealthCheckResponse
         for name in ("", *services.SERVICE_NAMES):
-            await servicer.set(name, state)
+            await servicer.set(name, states.SERVING if is_serving else states.NOT_SERVING)
 
     async def _drain(
         self, server: grpc.aio.Server, servicer: health.aio.HealthServicer, gate: Gate

@@ -25,6 +25,7 @@ from recalld.server.sections import (
     LogSection,
     RankingSection,
     ServerSection,
+    SnapshotsSection,
     StorageSection,
     TracesSection,
 )
@@ -50,6 +51,7 @@ class Config(BaseSettings):
     embedder: EmbedderSection = EmbedderSection()
     ranking: RankingSection = RankingSection()
     traces: TracesSection = TracesSection()
+    snapshots: SnapshotsSection = SnapshotsSection()
     log: LogSection = LogSection()
 
     @model_validator(mode="after")

@@ -8,11 +8,13 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC
 from functools import partial
 from typing import Any
+from unittest.mock import Mock
 
 import structlog
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -29,9 +31,11 @@ from recalld.server.graphs import Graphs
 from recalld.server.partitions import Partitions
 from recalld.server.roles import Roles
 from recalld.server.sections import TracesSection
+from recalld.server.snapshots import Snapshots
 from recalld.server.traces import Traces
 from recalld.server.writer import Writer
-from recalld.storage.errors import StoreFailed
+from recalld.storage.erase import Example
+from recalld.storage.errors import EraseFailed, StoreFailed
 from recalld.storage.memory_store import MemoryImage, MemoryStore
 from recalld.storage.store import Store, WriteBatch
 from recalld.v1 import memory_service_pb2 as pb
@@ -88,6 +92,24 @@ class FaultyStore(MemoryStore):
         self.held.clear()
 
 
+class MemoryEraser:
+    """An `Eraser` of a store that has no files."""
+
+    def __init__(self, store: Store, clock: FixedClock) -> None:
+        self.store = store
+        self.clock = clock
+        self.is_failing = False
+        self.examples: list[Example] = []
+
+    async def erase(self, examples: Sequence[Example]) -> None:
+        if self.is_failing:
+            raise EraseFailed("no room")
+        self.examples += examples
+        now_us = self.clock.now_us()
+        pending = self.store.purges.pending()
+        self.store.purges.complete([replace(p, complete_time_us=now_us) for p in pending])
+
+
 class Recorder:
     """Takes the place of the dispatcher: keeps the handlers by method name."""
 
@@ -126,6 +148,7 @@ class Core:
         self.writer = Writer(store, pool, self.graphs, self.metrics, fingerprint, UTC)
         config = Config() if traces is None else Config(traces=traces)
         self.traces = Traces(store.traces, pool, config.traces, "hash", self.metrics, self.log)
+        self.eraser = MemoryEraser(store, self.clock)
         table = services.Table()
         table.fill(
             services.Parts(
@@ -138,6 +161,9 @@ class Core:
                 embedder_name="hash",
                 metrics=self.metrics,
                 traces=self.traces,
+                eraser=self.eraser,
+                # Snapshots are of files: tests of theirs run a real server.
+                snapshots=Mock(spec=Snapshots),
                 pool=pool,
                 start_time_us=NOW_US,
                 started_s=0.0,

@@ -1,0 +1,35 @@
+"""The configured embedding model, and the numbers of the ranking that belong to it."""
+
+from __future__ import annotations
+
+from recalld.index.batching import BatchingEmbedder
+from recalld.index.embedder import Embedder, default_model_dir
+from recalld.scoring.params import RankParams, Scale
+from recalld.server.config import environment
+from recalld.server.sections import EmbedderSection
+
+
+def make_embedder(section: EmbedderSection) -> tuple[Embedder, str]:
+    """The configured model and its readable name.
+
+    Raises:
+        ModelMissing, ModelInvalid: the folder holds no usable model.
+    """
+    if section.kind == "hash":
+        from recalld.index.hash_embedder import HashEmbedder
+
+        return HashEmbedder(section.hash_dim), "hash"
+    from recalld.index.onnx_embedder import OnnxEmbedder
+
+    folder = section.model_dir or default_model_dir(environment())
+    return OnnxEmbedder(folder, threads=section.threads), folder.name
+
+
+def rank_params(embedder: BatchingEmbedder) -> RankParams:
+    """The ranking's numbers for one model."""
+    similarity, relevance = embedder.calibration, embedder.relevance
+    return RankParams(
+        mean=similarity.mean,
+        spread=similarity.spread,
+        relevance=Scale(relevance.mean, relevance.spread) if relevance is not None else None,
+    )
