@@ -26,14 +26,15 @@ class Patterns:
     """
 
     def __init__(self, patterns: Iterable[bytes]) -> None:
-        """Chooses the window of each pattern: its last bytes, where texts differ the most."""
-        self._by_window: dict[int, list[bytes]] = defaultdict(list)
+        """Chooses the window of each pattern."""
+        self._by_window: dict[int, list[tuple[bytes, int]]] = defaultdict(list)
         self._length_max = 0
         self._table = np.zeros(1 << _TABLE_BITS, np.bool_)
         for pattern in set(patterns):
             if len(pattern) >= WINDOW_BYTES:
-                window = int.from_bytes(pattern[-WINDOW_BYTES:], "little")
-                self._by_window[window].append(pattern)
+                start = _rarest_window(pattern)
+                window = int.from_bytes(pattern[start : start + WINDOW_BYTES], "little")
+                self._by_window[window].append((pattern, start))
                 self._length_max = max(self._length_max, len(pattern))
         if self._by_window:
             windows = np.fromiter(self._by_window, np.uint64, len(self._by_window))
@@ -67,10 +68,19 @@ class Patterns:
                 return
             windows = np.frombuffer(data, "<u8", count, offset)
             for place in np.flatnonzero(self._table[_places(windows)]).tolist():
-                end = offset + (place + 1) * WINDOW_BYTES
-                for pattern in self._by_window.get(int(windows[place]), ()):
-                    if data.endswith(pattern, 0, end):
+                for pattern, start in self._by_window.get(int(windows[place]), ()):
+                    begin = offset + place * WINDOW_BYTES - start
+                    if begin >= 0 and data.startswith(pattern, begin):
                         yield pattern
+
+
+def _rarest_window(pattern: bytes) -> int:
+    """Where the window of a pattern begins: the last one with the most different bytes.
+
+    A run of zeros stands everywhere in a file, and texts differ the most at their ends.
+    """
+    starts = range(len(pattern) - WINDOW_BYTES + 1)
+    return max(starts, key=lambda start: (len(set(pattern[start : start + WINDOW_BYTES])), start))
 
 
 def _places(windows: np.ndarray) -> np.ndarray:
