@@ -32,9 +32,9 @@ from recalld.server.config import Config, environment
 from recalld.server.dispatch import Dispatcher, Gate
 from recalld.server.errors import AddressInUse, ConfigError
 from recalld.server.graphs import Graphs
-from recalld.server.keeping import Keeping
+from recalld.server.keeping import open_keeping
 from recalld.server.limits import MESSAGE_BYTES_MAX
-from recalld.server.model import make_embedder, rank_params
+from recalld.server.model import open_embedder, rank_params
 from recalld.server.partitions import Partitions
 from recalld.server.reopening import Reopening
 from recalld.server.roles import Roles
@@ -42,9 +42,8 @@ from recalld.server.traced import config_hash
 from recalld.server.traces import Traces
 from recalld.server.version import VERSION
 from recalld.server.writer import Writer
-from recalld.storage.duckdb_store import DuckDBOptions, DuckDBStore
+from recalld.storage.duckdb_store import DuckDBOptions
 from recalld.storage.lock import DirectoryLock
-from recalld.storage.snapshots import SnapshotFolder
 from recalld.storage.store import Store
 
 CHANNEL_OPTIONS = (
@@ -160,14 +159,7 @@ class App:
         """Open model and store, and bring everything back into memory."""
         pool = ThreadPoolExecutor(self.config.server.workers, thread_name_prefix="recalld-native")
         stack.callback(pool.shutdown)
-        inner, embedder_name = await asyncio.to_thread(make_embedder, self.config.embedder)
-        embedder = BatchingEmbedder(
-            inner,
-            cache_max=self.config.embedder.cache_entries,
-            queue_texts_max=self.config.embedder.queue_max,
-            # A request that runs alone has the same vector under any load: the same answer.
-            requests_per_run_max=1,
-        )
+        embedder, embedder_name = await asyncio.to_thread(open_embedder, self.config.embedder)
         stack.push_async_callback(asyncio.to_thread, embedder.close)
         options = DuckDBOptions(
             now_us=now_us,
@@ -175,13 +167,9 @@ class App:
             memory_limit_bytes=self.config.storage.memory_limit_mb * 1024 * 1024,
         )
         data_dir = self.config.storage.data_dir
-        store = await asyncio.to_thread(DuckDBStore, data_dir, options)
-        stack.push_async_callback(asyncio.to_thread, store.close)
-        pruning = asyncio.create_task(self._prune(store))
-        stack.callback(pruning.cancel)
-        keeping = Keeping(store, SnapshotFolder(data_dir, options), data_dir, self.clock, self.log)
-        await asyncio.to_thread(keeping.settle)
-        stack.push_async_callback(keeping.close)
+        keeping = await open_keeping(stack, data_dir, options, self.clock, self.log)
+        store = keeping.store
+        stack.callback(asyncio.create_task(self._prune(store)).cancel)
         params = rank_params(embedder)
         partitions = Partitions(
             partial(
@@ -198,19 +186,10 @@ class App:
         writer = Writer(store, pool, graphs, measures, embedder.fingerprint, zone)
         stack.push_async_callback(writer.drain)
         ranking = config_hash(VERSION, self.config.ranking, params, embedder.fingerprint)
-        settings = self.config.traces
-        traces = Traces(store.traces, pool, settings, ranking, measures, self.log)
+        traces = Traces(store.traces, pool, self.config.traces, ranking, measures, self.log)
         stack.push_async_callback(traces.close)
-        made = snapshots.Snapshots(
-            keeping,
-            embedder.fingerprint,
-            self.config.snapshots,
-            snapshots.restorer(options, data_dir),
-            exchange,
-            self.log,
-        )
-        schedule = asyncio.create_task(made.run_schedule(self.clock))
-        stack.callback(schedule.cancel)
+        made = snapshots.Snapshots(keeping, embedder.fingerprint, self.config.snapshots, exchange)
+        stack.callback(asyncio.create_task(made.run_schedule()).cancel)
         parts = services.Parts(
             config=self.config,
             partitions=partitions,

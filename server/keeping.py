@@ -15,9 +15,10 @@ from recalld.server import logs
 from recalld.server.clock import Clock
 from recalld.server.errors import NotReady
 from recalld.server.textless import TEXTLESS_METHODS
-from recalld.storage.duckdb_store import DuckDBStore
+from recalld.storage.duckdb_store import DuckDBOptions, DuckDBStore
 from recalld.storage.erase import Example, erase
 from recalld.storage.purge import StoredPurge
+from recalld.storage.restore import Restored, restore
 from recalld.storage.snapshots import SnapshotFolder
 
 
@@ -42,19 +43,22 @@ class Keeping:
     Attributes:
         store: the database.
         folder: the snapshots.
+        clock: of the server.
+        log: of what happens behind calls.
     """
 
     def __init__(
-        self, store: DuckDBStore, folder: SnapshotFolder, data_dir: Path, clock: Clock, log: Any
+        self, store: DuckDBStore, data_dir: Path, options: DuckDBOptions, clock: Clock, log: Any
     ) -> None:
-        """Bind an open store and its directory."""
+        """Bind an open store and its directory, opened with these options."""
         self.store = store
-        self.folder = folder
+        self.folder = SnapshotFolder(data_dir, options)
+        self.clock = clock
+        self.log = log
+        self._options = options
         self._lock = asyncio.Lock()
         self._is_closing = False
         self._data_dir = data_dir
-        self._clock = clock
-        self._log = log
 
     @contextlib.asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
@@ -81,9 +85,9 @@ class Keeping:
             EraseFailed, CopyFailed, OSError: the bytes of a purge cannot be removed.
         """
         if names := self.folder.clean():
-            self._log.warning("unfinished files removed", names=names)
+            self.log.warning("unfinished files removed", names=names)
         if done := self._erase(()):
-            self._log.warning("purges finished", count=len(done))
+            self.log.warning("purges finished", count=len(done))
 
     async def erase(self, examples: Sequence[Example]) -> None:
         """See `Eraser.erase`; callers that come meanwhile are served by one run."""
@@ -91,9 +95,34 @@ class Keeping:
             try:
                 await asyncio.to_thread(self._erase, examples)
             except Exception as error:
-                self._log.error("purge not complete", fault=logs.fault(error))
+                self.log.error("purge not complete", fault=logs.fault(error))
                 raise
 
+    def restore(self, name: str) -> Restored:
+        """Put a snapshot in place of the present data; only while the store is closed.
+
+        Raises:
+            SnapshotNotFound, SnapshotDamaged, StorageError, OSError: see `restore`.
+        """
+        return restore(self._data_dir, name, self._options, TEXTLESS_METHODS)
+
     def _erase(self, examples: Sequence[Example]) -> list[StoredPurge]:
-        now_us = self._clock.now_us
+        now_us = self.clock.now_us
         return erase(self.store, self.folder, self._data_dir, now_us, TEXTLESS_METHODS, examples)
+
+
+async def open_keeping(
+    stack: contextlib.AsyncExitStack, data_dir: Path, options: DuckDBOptions, clock: Clock, log: Any
+) -> Keeping:
+    """Open the store and finish what a killed process left; the stack closes it again.
+
+    Raises:
+        Corrupt, FormatTooNew, DirectoryLocked, OSError: see `DuckDBStore`.
+        EraseFailed, CopyFailed: the bytes of a purge cannot be removed.
+    """
+    store = await asyncio.to_thread(DuckDBStore, data_dir, options)
+    stack.push_async_callback(asyncio.to_thread, store.close)
+    keeping = Keeping(store, data_dir, options, clock, log)
+    await asyncio.to_thread(keeping.settle)
+    stack.push_async_callback(keeping.close)
+    return keeping

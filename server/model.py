@@ -25,6 +25,23 @@ def make_embedder(section: EmbedderSection) -> tuple[Embedder, str]:
     return OnnxEmbedder(folder, threads=section.threads), folder.name
 
 
+def open_embedder(section: EmbedderSection) -> tuple[BatchingEmbedder, str]:
+    """The configured model, shared by all calls, and its readable name.
+
+    Raises:
+        ModelMissing, ModelInvalid: the folder holds no usable model.
+    """
+    inner, name = make_embedder(section)
+    embedder = BatchingEmbedder(
+        inner,
+        cache_max=section.cache_entries,
+        queue_texts_max=section.queue_max,
+        # A request that runs alone has the same vector under any load: the same answer.
+        requests_per_run_max=1,
+    )
+    return embedder, name
+
+
 def rank_params(embedder: BatchingEmbedder) -> RankParams:
     """The ranking's numbers for one model."""
     similarity, relevance = embedder.calibration, embedder.relevance

@@ -10,21 +10,16 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
-from typing import Any
 
 from google.rpc import status_pb2
 
 from recalld.server import logs, status, times
 from recalld.server.call import Call
-from recalld.server.clock import Clock
 from recalld.server.errors import InvalidRequest, PermissionDenied
 from recalld.server.keeping import Keeping
 from recalld.server.sections import SnapshotsSection
-from recalld.server.textless import TEXTLESS_METHODS
-from recalld.storage.duckdb_store import DuckDBOptions
 from recalld.storage.manifest import Manifest
-from recalld.storage.restore import Restored, require_intact, restore
+from recalld.storage.restore import Restored, require_intact
 from recalld.storage.snapshots import NAME, Listed, Stamp
 from recalld.v1 import admin_service_pb2 as pb
 
@@ -47,9 +42,7 @@ class Snapshots:
         keeping: Keeping,
         fingerprint: str,
         settings: SnapshotsSection,
-        restore_from: Callable[[str], Restored],
         exchange: Exchange,
-        log: Any,
     ) -> None:
         """Start with none in the making.
 
@@ -57,16 +50,12 @@ class Snapshots:
             keeping: the store and its snapshots.
             fingerprint: of the model that makes the vectors.
             settings: of the schedule.
-            restore_from: puts the snapshot of a name in place, while nothing is open.
-            exchange: closes what is loaded, runs that, and loads again.
-            log: of what the schedule does.
+            exchange: closes what is loaded, runs what it is given, and loads again.
         """
         self._keeping = keeping
         self._fingerprint = fingerprint
         self._settings = settings
-        self._restore_from = restore_from
         self._exchange = exchange
-        self._log = log
         self._making: tuple[str, int] | None = None
         self._failed: pb.Snapshot | None = None
 
@@ -125,11 +114,12 @@ class Snapshots:
         # Refused while everything still runs.
         async with self._keeping.turn():
             await asyncio.to_thread(require_intact, self._keeping.folder, request.name)
-        done = await self._exchange(partial(self._restore_from, request.name))
+        done = await self._exchange(partial(self._keeping.restore, request.name))
         return pb.RestoreSnapshotResponse(revision=done.revisions.get(call.tenant, 0))
 
-    async def run_schedule(self, clock: Clock) -> None:
+    async def run_schedule(self) -> None:
         """Take snapshots as the settings say, until cancelled."""
+        clock = self._keeping.clock
         while self._settings.every_h:
             wait_us = await asyncio.to_thread(self._due_us) - clock.now_us()
             if wait_us > 0:
@@ -143,7 +133,7 @@ class Snapshots:
                 self._failed = None
             except Exception as error:
                 self._failed = _failure(name, now_us, error)
-                self._log.error("snapshot failed", name=name, fault=logs.fault(error))
+                self._keeping.log.error("snapshot failed", name=name, fault=logs.fault(error))
                 await asyncio.sleep(RETRY_S)
 
     async def _create(self, name: str, now_us: int, *, is_scheduled: bool) -> Manifest:
@@ -163,7 +153,7 @@ class Snapshots:
                 made = await asyncio.to_thread(keeping.folder.create, keeping.store, name, stamp)
             finally:
                 self._making = None
-        self._log.info("snapshot taken", name=name, size_bytes=made.size_bytes())
+        self._keeping.log.info("snapshot taken", name=name, size_bytes=made.size_bytes())
         return made
 
     async def _retire(self) -> None:
@@ -171,7 +161,7 @@ class Snapshots:
         for manifest in self._scheduled()[self._settings.kept_max :]:
             async with self._keeping.turn():
                 await asyncio.to_thread(self._keeping.folder.delete, manifest.name)
-            self._log.info("snapshot removed", name=manifest.name)
+            self._keeping.log.info("snapshot removed", name=manifest.name)
 
     def _due_us(self) -> int:
         """When the next snapshot of the schedule is due."""
@@ -197,11 +187,6 @@ def require_name(name: str) -> None:
         raise InvalidRequest(
             "name", "must be 1 to 64 characters of A-Z a-z 0-9 . _ -, the first a letter or digit"
         )
-
-
-def restorer(options: DuckDBOptions, data_dir: Path) -> Callable[[str], Restored]:
-    """What restores a snapshot by name, while nothing is open."""
-    return lambda name: restore(data_dir, name, options, TEXTLESS_METHODS)
 
 
 def _name_of(time_us: int) -> str:

@@ -238,8 +238,7 @@ class ForgetOptions:
 def forget(which: ForgetOptions, where: Scoped, out: Output) -> None:
     """Forget memories: nothing recalls them any more; --undo takes it back for 30 days.
 
-    With --purge no byte of them stays in the data directory, nor do they come back by a restore
-    or an import.
+    With --purge no byte of them stays, and neither a restore nor an import brings them back.
     """
     selector, mode = which.selector(), which.mode()
     with where.open() as client:

@@ -153,8 +153,8 @@ def test_ids_keep_to_one_line(real_server: RunningServer) -> None:
     assert f"{id} " in shown
 
 
-def test_purge_is_not_advertised(recalld: Recalld) -> None:
-    """The help of forget says that this version does not purge, and shows no example of it."""
+def test_purge_leaves_a_receipt(recalld: Recalld) -> None:
+    """A purge asks without --yes, counts with --dry-run, and shows its receipt."""
     shown = " ".join(recalld("forget", "--help").out.replace("\u2502", " ").split())
     assert "not offered yet by this server version" in shown
     assert "--purge" not in shown.split("Examples:")[1]

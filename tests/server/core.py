@@ -8,9 +8,8 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
 from datetime import UTC
 from functools import partial
 from typing import Any
@@ -34,12 +33,12 @@ from recalld.server.sections import TracesSection
 from recalld.server.snapshots import Snapshots
 from recalld.server.traces import Traces
 from recalld.server.writer import Writer
-from recalld.storage.erase import Example
-from recalld.storage.errors import EraseFailed, StoreFailed
+from recalld.storage.errors import StoreFailed
 from recalld.storage.memory_store import MemoryImage, MemoryStore
 from recalld.storage.store import Store, WriteBatch
 from recalld.v1 import memory_service_pb2 as pb
 from recalld.v1 import recall_service_pb2, types_pb2
+from tests.server.erasing import MemoryEraser
 
 TENANT = "default"
 HOUR_US = 3_600_000_000
@@ -90,24 +89,6 @@ class FaultyStore(MemoryStore):
             super().submit(batch).result()
             waiting.set_result(None)
         self.held.clear()
-
-
-class MemoryEraser:
-    """An `Eraser` of a store that has no files."""
-
-    def __init__(self, store: Store, clock: FixedClock) -> None:
-        self.store = store
-        self.clock = clock
-        self.is_failing = False
-        self.examples: list[Example] = []
-
-    async def erase(self, examples: Sequence[Example]) -> None:
-        if self.is_failing:
-            raise EraseFailed("no room")
-        self.examples += examples
-        now_us = self.clock.now_us()
-        pending = self.store.purges.pending()
-        self.store.purges.complete([replace(p, complete_time_us=now_us) for p in pending])
 
 
 class Recorder:
