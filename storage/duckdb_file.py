@@ -117,9 +117,9 @@ class DuckDBFile:
             if wal_path(target).exists():
                 raise CopyFailed(target, "its log was not moved into it")
         except StorageError as error:
-            target.unlink(missing_ok=True)
-            wal_path(target).unlink(missing_ok=True)
-            if isinstance(error.__cause__, duckdb.IOException):
+            for end in _FILE_ENDS:
+                target.with_name(target.name + end).unlink(missing_ok=True)
+            if isinstance(error.__cause__, duckdb.Error):
                 raise CopyFailed(target, str(error.__cause__)) from error
             raise
 

@@ -24,6 +24,7 @@ from recalld.storage.lock import DirectoryLock
 from recalld.storage.memory_store import MemoryImage, MemoryStore
 from recalld.storage.purges import PURGE_COLUMNS
 from recalld.storage.store import WriteBatch
+from tests.conformance.purge_contract import PurgeContract
 from tests.conformance.store_contract import Reopen, StoreContract
 from tests.conformance.trace_contract import TraceContract
 from tests.storage.samples import any_memory, memory, request, state
@@ -43,7 +44,7 @@ def wal_of(data_dir: Path) -> Path:
     return data_dir / f"{DATABASE_NAME}.wal"
 
 
-class TestDuckDBStore(StoreContract, TraceContract):
+class TestDuckDBStore(StoreContract, TraceContract, PurgeContract):
     """The contract, on DuckDB."""
 
     @pytest.fixture
