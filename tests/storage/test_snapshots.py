@@ -115,7 +115,7 @@ def test_a_snapshot_is_of_one_revision_while_writes_go_on(
     assert [folder.verify(name) for name in ("one", "two")] == [[], []]
 
 
-@pytest.mark.parametrize("stop_at", range(6))
+@pytest.mark.parametrize("stop_at", [0, 1, 3, 5])
 def test_a_killed_creation_is_removed_at_the_next_start(
     store: DuckDBStore, rows: list[StoredMemory], tmp_path: Path, stop_at: int
 ) -> None:
@@ -190,7 +190,7 @@ def test_a_purge_removes_a_snapshot_that_cannot_be_read(
     assert names(folder) == []
 
 
-@pytest.mark.parametrize("stop_at", range(14))
+@pytest.mark.parametrize("stop_at", [1, 4, 6, 8])
 def test_a_killed_purge_goes_on_at_the_next_start(
     store: DuckDBStore, rows: list[StoredMemory], tmp_path: Path, stop_at: int
 ) -> None:
