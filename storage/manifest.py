@@ -84,7 +84,8 @@ class Manifest:
     def to_bytes(self) -> bytes:
         """The text of the file, with its checksum."""
         body = {"manifest_version": MANIFEST_VERSION, **asdict(self)}
-        return _text({**body, _CHECKSUM: _checksum(body)}, indent=1).encode()
+        whole = {**body, _CHECKSUM: _checksum(body)}
+        return json.dumps(whole, sort_keys=True, ensure_ascii=False, indent=1).encode()
 
 
 def read_manifest(path: Path) -> Manifest:
@@ -129,8 +130,5 @@ def sha256_of(path: Path) -> str:
 
 
 def _checksum(body: dict[str, object]) -> str:
-    return hashlib.sha256(_text(body).encode()).hexdigest()
-
-
-def _text(body: dict[str, object], indent: int | None = None) -> str:
-    return json.dumps(body, sort_keys=True, ensure_ascii=False, indent=indent)
+    text = json.dumps(body, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
