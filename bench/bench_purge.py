@@ -1,8 +1,8 @@
 """How long a purge of one user takes in a store of 100,000 memories, snapshot included.
 
-`python -m recalld.bench.bench_purge` writes a store with random vectors, serves it, takes a snapshot,
-purges a small user and a large one (half of all memories) over gRPC, and prints seconds. The goal
-is a minute.
+`python -m recalld.bench.bench_purge` fills a store with random vectors, serves it, takes a
+snapshot, purges a small user and a large one (half of all memories) over gRPC, and prints seconds.
+The goal is a minute.
 """
 
 import argparse

@@ -84,6 +84,8 @@ class Keeping:
         Raises:
             EraseFailed, CopyFailed, OSError: the bytes of a purge cannot be removed.
         """
+        if self.store.recovery.returned:
+            self.log.error("the restored data did not open; the data from before it is back")
         if names := self.folder.clean():
             self.log.warning("unfinished files removed", names=names)
         if done := self._erase(()):

@@ -57,7 +57,7 @@ def test_no_byte_stays(store: DuckDBStore, tmp_path: Path) -> None:
     (done,) = erased(store, tmp_path, examples(ann))
     assert kept.found_in(tmp_path, ann) == []
     assert len(kept.found_in(tmp_path, bob)) == 2  # Its database and its snapshot.
-    assert done == StoredPurge("f" * 32, "acme", 100, NOW_US, len(ann), 1, 4)
+    assert done == StoredPurge("f" * 32, "acme", 100, NOW_US, len(ann), 1, 3)
     assert store.purges.find("acme", "f" * 32) == done
     assert kept.contents(store) == [one.record.content for one in bob]
     assert store.check() == []
