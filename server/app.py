@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -20,11 +21,9 @@ import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
 from recalld.index import role_catalogue
-from recalld.index.analyzer import Analyzer
 from recalld.index.batching import BatchingEmbedder
 from recalld.index.embedder import cache_dir
-from recalld.index.partition import PartitionIndex
-from recalld.server import listening, metrics, reflecting, reload, services, tls
+from recalld.server import listening, metrics, reflecting, reload, services, snapshots, tls
 from recalld.server.admission import Gate
 from recalld.server.clock import Clock, SystemClock
 from recalld.server.config import Config, environment
@@ -32,16 +31,17 @@ from recalld.server.credentials import open_credentials
 from recalld.server.dispatch import Dispatcher, Door
 from recalld.server.errors import AddressInUse, ConfigError
 from recalld.server.graphs import Graphs
+from recalld.server.keeping import open_keeping
 from recalld.server.limits import MESSAGE_BYTES_MAX
-from recalld.server.model import open_embedder, rank_params
-from recalld.server.partitions import Partitions
+from recalld.server.model import empty_partitions, open_embedder, rank_params
 from recalld.server.quotas import CallRate, MemoryQuota
+from recalld.server.reopening import Reopening
 from recalld.server.roles import Roles
 from recalld.server.traced import config_hash
 from recalld.server.traces import Traces
 from recalld.server.version import VERSION
 from recalld.server.writer import Writer
-from recalld.storage.duckdb_store import DuckDBOptions, DuckDBStore
+from recalld.storage.duckdb_store import DuckDBOptions
 from recalld.storage.lock import DirectoryLock
 from recalld.storage.store import Store
 
@@ -80,13 +80,24 @@ class App:
         loop = asyncio.get_running_loop()
         for name in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(name, stop.set)
+        failures: list[BaseException] = []
+
+        def fail(error: BaseException) -> None:
+            """End what has nothing to serve any more."""
+            failures.append(error)
+            stop.set()
+
         async with contextlib.AsyncExitStack() as stack:
-            await self._start(stack, stop)
+            await self._start(stack, fail)
             await stop.wait()
             self.log.info("stopping")
         self.log.info("stopped")
+        if failures:
+            raise failures[0]
 
-    async def _start(self, stack: contextlib.AsyncExitStack, stop: asyncio.Event) -> None:
+    async def _start(
+        self, stack: contextlib.AsyncExitStack, fail: Callable[[BaseException], None]
+    ) -> None:
         """Bring everything up; whatever was started is stopped again when a later step fails."""
         config = self.config
         roles = Roles(role_catalogue.load(config.ranking.catalogue_file))
@@ -116,13 +127,20 @@ class App:
         )
         table = services.Table()
         server, servicer, address = await self._listen(stack, table, door, measures)
-        parts, loaded = await self._load(stack, measures, now_us, roles)
-        table.fill(parts)
+
+        async def load(onto: contextlib.AsyncExitStack) -> tuple[services.Parts, reload.Reloaded]:
+            """Load, and answer with it."""
+            made = await self._load(onto, measures, now_us, roles, reopening.exchange)
+            table.fill(made[0])
+            return made
+
+        say = partial(self._say_serving, servicer)
+        reopening = Reopening(gate, load, say, config.server.drain_s, fail, self.log)
+        stack.push_async_callback(reopening.close)
+        parts, loaded = await reopening.start()
         stack.push_async_callback(self._drain, server, servicer, gate)
-        pruning = asyncio.create_task(self._prune(parts.store))
-        stack.callback(pruning.cancel)
         gate.is_open = True
-        await self._set_health(servicer, health_pb2.HealthCheckResponse.SERVING)
+        await self._say_serving(servicer, True)
         self.log.info(
             "ready",
             listen=address,
@@ -140,6 +158,7 @@ class App:
         measures: metrics.Metrics,
         now_us: int,
         roles: Roles,
+        exchange: snapshots.Exchange,
     ) -> tuple[services.Parts, reload.Reloaded]:
         """Open model and store, and bring everything back into memory."""
         pool = ThreadPoolExecutor(self.config.server.workers, thread_name_prefix="recalld-native")
@@ -153,14 +172,12 @@ class App:
             created_by=VERSION,
             memory_limit_bytes=self.config.storage.memory_limit_mb * 1024 * 1024,
         )
-        store = await asyncio.to_thread(DuckDBStore, self.config.storage.data_dir, options)
-        stack.push_async_callback(asyncio.to_thread, store.close)
+        data_dir = self.config.storage.data_dir
+        keeping = await open_keeping(stack, data_dir, options, self.clock, self.log)
+        store = keeping.store
+        stack.callback(asyncio.create_task(self._prune(store)).cancel)
         params = rank_params(embedder)
-        partitions = Partitions(
-            partial(
-                PartitionIndex, embedder.dim, params, Analyzer(), self.config.ranking.exact_rows_max
-            )
-        )
+        partitions = empty_partitions(embedder, params, self.config.ranking)
         zone = self.config.ranking.zone
         loaded = await asyncio.to_thread(reload.reload, store, partitions, embedder, self.log, zone)
         measures.memories.set(loaded.memory_count)
@@ -172,9 +189,10 @@ class App:
         writer.quota = MemoryQuota(self.config.quotas.memories_max, partitions)
         stack.push_async_callback(writer.drain)
         ranking = config_hash(VERSION, self.config.ranking, params, embedder.fingerprint)
-        settings = self.config.traces
-        traces = Traces(store.traces, pool, settings, ranking, measures, self.log)
+        traces = Traces(store.traces, pool, self.config.traces, ranking, measures, self.log)
         stack.push_async_callback(traces.close)
+        made = snapshots.Snapshots(keeping, embedder.fingerprint, self.config.snapshots, exchange)
+        stack.callback(asyncio.create_task(made.run_schedule()).cancel)
         parts = services.Parts(
             config=self.config,
             partitions=partitions,
@@ -185,6 +203,8 @@ class App:
             roles=self._prepared(roles, embedder, stack),
             metrics=measures,
             traces=traces,
+            eraser=keeping,
+            snapshots=made,
             pool=pool,
             start_time_us=now_us,
             started_s=self.clock.monotonic_s(),
@@ -222,7 +242,7 @@ class App:
         server.add_generic_rpc_handlers(tuple(table.handlers(dispatcher)))
         servicer = health.aio.HealthServicer()
         health_pb2_grpc.add_HealthServicer_to_server(servicer, server)
-        await self._set_health(servicer, health_pb2.HealthCheckResponse.NOT_SERVING)
+        await self._say_serving(servicer, False)
         if settings.reflection:
             names = (*services.SERVICE_NAMES, health.SERVICE_NAME)
             reflecting.add_to(server, names, dispatcher)
@@ -233,10 +253,11 @@ class App:
         stack.push_async_callback(server.stop, None)
         return server, servicer, address
 
-    async def _set_health(self, servicer: health.aio.HealthServicer, state: int) -> None:
-        """Say the state of the server and of each service."""
+    async def _say_serving(self, servicer: health.aio.HealthServicer, is_serving: bool) -> None:
+        """Say of the server and of each service whether calls are answered."""
+        states = health_pb2.HealthCheckResponse
         for name in ("", *services.SERVICE_NAMES):
-            await servicer.set(name, state)
+            await servicer.set(name, states.SERVING if is_serving else states.NOT_SERVING)
 
     async def _drain(
         self, server: grpc.aio.Server, servicer: health.aio.HealthServicer, gate: Gate

@@ -28,6 +28,7 @@ from recalld.server.sections import (
     QuotasSection,
     RankingSection,
     ServerSection,
+    SnapshotsSection,
     StorageSection,
     TlsSection,
     TracesSection,
@@ -57,6 +58,7 @@ class Config(BaseSettings):
     embedder: EmbedderSection = EmbedderSection()
     ranking: RankingSection = RankingSection()
     traces: TracesSection = TracesSection()
+    snapshots: SnapshotsSection = SnapshotsSection()
     log: LogSection = LogSection()
 
     @model_validator(mode="after")

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+from recalld.index.analyzer import Analyzer
 from recalld.index.batching import BatchingEmbedder
 from recalld.index.embedder import Embedder, default_model_dir
+from recalld.index.partition import PartitionIndex
 from recalld.scoring.params import RankParams, Scale
 from recalld.server.config import environment
-from recalld.server.sections import EmbedderSection
+from recalld.server.partitions import Partitions
+from recalld.server.sections import EmbedderSection, RankingSection
 
 
 def make_embedder(section: EmbedderSection) -> tuple[Embedder, str]:
@@ -54,4 +59,13 @@ def rank_params(embedder: BatchingEmbedder) -> RankParams:
         mean=similarity.mean,
         spread=similarity.spread,
         relevance=Scale(relevance.mean, relevance.spread) if relevance is not None else None,
+    )
+
+
+def empty_partitions(
+    embedder: BatchingEmbedder, params: RankParams, section: RankingSection
+) -> Partitions:
+    """No partitions yet; those to come search with this model's vectors."""
+    return Partitions(
+        partial(PartitionIndex, embedder.dim, params, Analyzer(), section.exact_rows_max)
     )

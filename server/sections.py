@@ -188,6 +188,17 @@ class TracesSection(Section):
     )
 
 
+class SnapshotsSection(Section):
+    """Snapshots by schedule; those that are asked for are never removed by it."""
+
+    every_h: Annotated[float, Field(ge=0, le=8_760)] = Field(
+        0.0, description="hours between snapshots of the schedule; 0: off"
+    )
+    kept_max: Annotated[int, Field(ge=1, le=1_000)] = Field(
+        7, description="snapshots of the schedule that are kept; the oldest give way"
+    )
+
+
 class LogSection(Section):
     """Logs; they never hold memory text."""
 

@@ -28,6 +28,7 @@ from recalld.server.indexing import index_row
 from recalld.server.metrics import Metrics
 from recalld.server.partition import Partition
 from recalld.server.quotas import MemoryQuota
+from recalld.storage.purge import PurgeOrder
 from recalld.storage.store import Store, StoredMemory, StoredRequest, WriteBatch
 
 R = TypeVar("R", bound=Message)
@@ -158,14 +159,17 @@ class Writer:
             response = plan(change)
             if self.quota is not None:
                 held.enter_context(self.quota.room_for(change))
-            if not change.rows:
+            is_changed = bool(change.rows or change.order)
+            if not is_changed:
                 revision -= 1
-            response.revision = revision if change.rows else 0  # type: ignore[attr-defined]
-            if change.rows or row is not None:
+            response.revision = revision if is_changed else 0  # type: ignore[attr-defined]
+            if is_changed or row is not None:
                 started_s = call.clock.monotonic_s()
                 await self._commit(call.tenant, change, revision, response, row)
                 self._metrics.stage.labels("commit").observe(call.clock.monotonic_s() - started_s)
-            if change.rows:
+            if change.order is not None:
+                await self._withdraw(partition, change.order)
+            if is_changed:
                 await self._publish(partition, change)
                 self._published[call.tenant] = max(revision, self.published(call.tenant))
             return response
@@ -203,9 +207,20 @@ class Writer:
             StoredMemory(record, vectors[label], self._fingerprint)
             for label, record in change.rows.items()
         )
-        future = self._store.submit(WriteBatch(tenant, revision, memories, request))
+        future = self._store.submit(WriteBatch(tenant, revision, memories, request, change.order))
         self._revisions[tenant] = revision
         await asyncio.wrap_future(future)
+
+    async def _withdraw(self, partition: Partition, order: PurgeOrder) -> None:
+        """Take purged rows from readers.
+
+        The records go first: a search that still meets a row finds no record of it.
+        """
+        partition.drop(order.records)
+        self._metrics.memories.dec(len(order.records))
+        labels = [record.label for record in order.records]
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(self._pool, partition.index.remove, labels)
 
     async def _publish(self, partition: Partition, change: Change) -> None:
         """Show the committed rows to readers, all of them in one step.

@@ -16,22 +16,11 @@ from recalld.v1 import admin_service_pb2 as admin_pb
 from recalld.v1 import memory_service_pb2 as pb
 from recalld.v1 import recall_service_pb2 as recall_pb
 from recalld.v1 import types_pb2
+from tests.isolation.operators import OPERATOR_CALLS
+from tests.isolation.words import AGENTS, KEYS, SUBJECTS, VERBS
 from tests.isolation.world import OWNERS, USERS, Owner, World, mark
 from tests.server.core import DAY_US, NOW_US, timestamp
 
-KEYS = ("", "", "allergy", "location.home", "city", "hobby")
-SUBJECTS = (
-    "peanuts",
-    "green tea",
-    "chess",
-    "Leeds",
-    "York",
-    "the piano",
-    "喜欢喝茶",
-    "Order E-1042",
-)
-VERBS = ("likes", "no longer likes", "is allergic to", "moved to", "plays", "asked about")
-AGENTS = ("", "", "planner", "coder")
 Made = tuple[str, Message, tuple[str, ...]]
 """Path, request, and users besides the own one whose memories the answer may hold."""
 MEMORY, RECALL, ADMIN = (f"/recalld.v1.{name}Service" for name in ("Memory", "Recall", "Admin"))
@@ -61,6 +50,7 @@ class Steps:
             (self.report_usage, 5),
             (self.stats, 2),
             (self.info, 1),
+            (self.snapshot, 1),
             (self.not_offered, 1),
         ]
 
@@ -222,7 +212,7 @@ class Steps:
     def forget(self, owner: Owner) -> Made:
         request = pb.ForgetRequest(
             scope=self._scope(owner),
-            mode=self.random.choice((0, 1, 3)),
+            mode=self.random.choice((0, 1, 2, 3)),
             request_id=self._request_id(),
         )
         how = self.random.random()
@@ -289,6 +279,11 @@ class Steps:
 
     def info(self, owner: Owner) -> Made:
         return f"{ADMIN}/GetServerInfo", admin_pb.GetServerInfoRequest(), ()
+
+    def snapshot(self, owner: Owner) -> Made:
+        """Any of the calls that concern everybody's data."""
+        name, request = self.random.choice(OPERATOR_CALLS)
+        return f"{ADMIN}/{name}", request, ()
 
     def not_offered(self, owner: Owner) -> Made:
         request = admin_pb.LinkIdentityRequest(user_id=owner[1], alias_user_ids=USERS)

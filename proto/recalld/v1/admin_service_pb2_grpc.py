@@ -103,28 +103,31 @@ class AdminServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def CreateSnapshot(self, request, context):
-        """Takes a named snapshot while serving.
+        """Takes a named snapshot of the whole server (every tenant) while serving, one at a time. A name that is taken is
+        ALREADY_EXISTS.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListSnapshots(self, request, context):
-        """Snapshots, newest first.
+        """Snapshots, newest first; those whose manifest cannot be read last.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def VerifySnapshot(self, request, context):
-        """Checks a snapshot against its manifest.
+        """Checks a snapshot against its manifest, reading every byte of it.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RestoreSnapshot(self, request, context):
-        """Puts a snapshot in place of the present data; purged memories stay purged.
+        """Puts a snapshot in place of the present data of the whole server (every tenant); purged memories stay purged. Other
+        calls are UNAVAILABLE meanwhile. A damaged snapshot is DATA_LOSS with everything that is wrong with it and the name
+        of the newest intact one.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
