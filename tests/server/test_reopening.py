@@ -43,7 +43,7 @@ class Stage:
     async def start(self) -> None:
         assert await self.reopening.start() == 7
         self.gate.is_open = True
-        self.gate.enter()  # The call that asks for the exchange.
+        self.gate.enter("default")  # The call that asks for the exchange.
 
 
 async def test_an_exchange_happens_while_nothing_is_open() -> None:
@@ -61,13 +61,13 @@ async def test_it_waits_for_other_calls() -> None:
     """Nothing is closed before the last other call has left."""
     stage = Stage()
     await stage.start()
-    stage.gate.enter()
+    stage.gate.enter("default")
     task = asyncio.create_task(stage.reopening.exchange(stage.job))
     await asyncio.sleep(0.05)
     assert stage.steps == ["load", "serving False"]
     with pytest.raises(NotReady):
-        stage.gate.enter()
-    stage.gate.leave()
+        stage.gate.enter("default")
+    stage.gate.leave("default")
     assert await task == "done"
 
 
@@ -75,7 +75,7 @@ async def test_a_call_that_does_not_end_prevents_it() -> None:
     """After the time for calls to finish the gate opens again and nothing was changed."""
     stage = Stage(drain_s=0.02)
     await stage.start()
-    stage.gate.enter()
+    stage.gate.enter("default")
     with pytest.raises(NotReady, match="nothing was changed"):
         await stage.reopening.exchange(stage.job)
     assert stage.steps == ["load", "serving False", "serving True"]
