@@ -11,7 +11,7 @@ PY := $(BIN)/python
 export HNSWLIB_NO_NATIVE := 1
 
 .PHONY: help setup run test test-fast lint types fmt gen gen-check proto-lint proto-baseline model eval bench \
-	fit-weights 	golden-update test-nojit test-bounds test-crash train-relevance train-judge wheel wheel-test lock ci clean view
+	fit-weights 	golden-update test-isolation test-nojit test-bounds test-crash train-relevance train-judge wheel wheel-test lock ci clean view
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -83,13 +83,16 @@ fit-weights: setup ## what weights the sets suggest, cross-validated; changes no
 
 bench: setup ## figures of kernels, embedder, store and server, each beside its baseline
 	mkdir -p bench/out
-	for bench in kernels embedder store recall; do $(PY) -m recalld.bench.bench_$$bench; done
+	for bench in kernels embedder store recall fairness purge; do $(PY) -m recalld.bench.bench_$$bench; done
 
 golden-update: setup ## rewrite the golden rankings; review the diff
 	GOLDEN_UPDATE=1 $(PY) -m pytest tests/golden
 
 test-crash: $(VENV)/.installed ## kill -9 and damaged files, a thousand rounds
 	CRASH_ROUNDS=1000 $(PY) -m pytest tests/crash
+
+test-isolation: $(VENV)/.installed ## a million random calls of several tenants, nothing foreign in any answer
+	ISOLATION_STEPS=1000000 $(PY) -m pytest tests/isolation
 
 test-nojit: $(VENV)/.installed ## kernels as plain Python
 	NUMBA_DISABLE_JIT=1 $(PY) -m pytest tests/scoring tests/index -m "not model"

@@ -10,11 +10,11 @@ import grpc
 from recalld.server.clock import Clock
 from recalld.server.errors import DeadlinePassed, InvalidRequest, PermissionDenied
 from recalld.server.limits import REQUEST_ID_BYTES_MAX
+from recalld.server.permissions import DEFAULT_TENANT, Identity, Role
 from recalld.server.times import parse_rfc3339
 
 CLOCK_KEY = "recalld-now"
 REQUEST_ID_KEY = "x-request-id"
-DEFAULT_TENANT = "default"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,11 @@ class Call:
     deadline_s: float
     clock: Clock
 
+    @property
+    def is_operator(self) -> bool:
+        """Whether the credential is of whoever runs the server, for all tenants."""
+        return self.is_admin and self.tenant == DEFAULT_TENANT
+
     def remaining_s(self) -> float:
         """Seconds until the caller's deadline; inf without one."""
         return self.deadline_s - self.clock.monotonic_s()
@@ -47,8 +52,16 @@ class Call:
             raise DeadlinePassed("the deadline passed before the answer was ready")
 
 
-def open_call(context: grpc.aio.ServicerContext, clock: Clock, *, test_clock: bool) -> Call:
+def open_call(
+    context: grpc.aio.ServicerContext, identity: Identity, clock: Clock, *, test_clock: bool
+) -> Call:
     """Read a call's metadata and deadline.
+
+    Args:
+        context: of the call.
+        identity: whom its credential stands for.
+        clock: of the server.
+        test_clock: whether callers may set the time.
 
     Raises:
         InvalidRequest: `recalld-now` is malformed.
@@ -73,8 +86,8 @@ def open_call(context: grpc.aio.ServicerContext, clock: Clock, *, test_clock: bo
                 )
     remaining = context.time_remaining()
     return Call(
-        tenant=DEFAULT_TENANT,
-        is_admin=True,
+        tenant=identity.tenant,
+        is_admin=identity.role is Role.ADMIN,
         request_id=request_id,
         now_us=now_us or clock.now_us(),
         deadline_s=math.inf if remaining is None else clock.monotonic_s() + remaining,

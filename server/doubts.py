@@ -10,7 +10,7 @@ neighbours a statement. What is decided is stored, so a restart changes nothing.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -213,6 +213,22 @@ def release(change: Change, ids: set[str]) -> None:
     for other in change.matching(lambda r: r.superseded_by in ids and r.status in CURRENT):
         if not other.conflict_group:
             change.edit(other, superseded_by="")
+
+
+def lead_on(change: Change, gone: Sequence[MemoryRecord]) -> None:
+    """What was replaced by memories that go for good names what replaced those, if that stays.
+
+    So it keeps its heir (`recalld.index.heirs`): what stands for it today is not lost with a step
+    in between. Where nothing followed, the name of what went stays.
+    """
+    next_of = {record.id: record.superseded_by for record in gone}
+    stays = {record.id for record in change.partition.records.values()} - next_of.keys()
+    for other in change.matching(lambda r: r.superseded_by in next_of and r.id not in next_of):
+        heir, steps = other.superseded_by, len(next_of)
+        while heir in next_of and steps:
+            heir, steps = next_of[heir], steps - 1
+        if heir in stays:
+            change.edit(other, superseded_by=heir)
 
 
 def neighbours(change: Change, record: MemoryRecord, vector: NDArray[np.float32]) -> Neighbours:

@@ -151,6 +151,13 @@ class Partition:
                 if is_binding(record):
                     self._binding.add(record.label)
 
+    def drop(self, records: Iterable[MemoryRecord]) -> None:
+        """Let go of records for good; the index is the caller's matter."""
+        for record in records:
+            held = self.records.pop(record.label)
+            self._forget_books(held)
+            del self._labels[held.id]
+
     def _book(self, record: MemoryRecord) -> dict[Slot, list[int]] | None:
         """The book of slots that a record belongs to by its status."""
         if record.status in CURRENT:

@@ -105,7 +105,7 @@ async def _read(
     readings: tuple[Reading | None, ...] = ()
     is_short = request_size(asked.text) <= REQUEST_TOKENS_MAX
     try:
-        pending = embedder.submit(texts, is_query=True)
+        pending = embedder.submit(texts, is_query=True, owner=call.tenant)
         if pending.done():
             return Query(pending.result(), texts, with_relevance=is_short)
         # The words are looked up while the model is at work on another core.

@@ -23,13 +23,16 @@ from recalld.server.dispatch import Dispatcher
 from recalld.server.explaining import Explaining
 from recalld.server.facts import Facts
 from recalld.server.forget import Forget
+from recalld.server.keeping import Eraser
 from recalld.server.metrics import Metrics
 from recalld.server.partitions import Partitions
+from recalld.server.purge import Purge
 from recalld.server.reading import Reading
 from recalld.server.recall import Recall
 from recalld.server.remember import Remember
 from recalld.server.resolve import ResolveConflict
 from recalld.server.roles import Roles
+from recalld.server.snapshots import Snapshots
 from recalld.server.traces import Traces
 from recalld.server.update import UpdateMemory
 from recalld.server.usage import ReportUsage
@@ -68,7 +71,18 @@ SERVICES: tuple[tuple[ServiceDescriptor, tuple[str, ...]], ...] = (
         ),
     ),
     (session_service_pb2.DESCRIPTOR.services_by_name["SessionService"], ()),
-    (admin_service_pb2.DESCRIPTOR.services_by_name["AdminService"], ("GetServerInfo", "GetStats")),
+    (
+        admin_service_pb2.DESCRIPTOR.services_by_name["AdminService"],
+        (
+            "GetServerInfo",
+            "GetStats",
+            "CreateSnapshot",
+            "ListSnapshots",
+            "VerifySnapshot",
+            "RestoreSnapshot",
+            "DeleteSnapshot",
+        ),
+    ),
 )
 """Every service of the contract, and the methods of it that work.
 
@@ -94,6 +108,8 @@ class Parts:
     roles: Roles | None
     metrics: Metrics
     traces: Traces
+    eraser: Eraser
+    snapshots: Snapshots
     pool: ThreadPoolExecutor
     start_time_us: int
     started_s: float
@@ -131,14 +147,21 @@ class Table:
             start_time_us=parts.start_time_us,
             started_s=parts.started_s,
         )
+        purge = Purge(parts.store, parts.writer, parts.embedder, parts.traces, parts.eraser)
         self._handlers.update(
             {
-                "Remember": Remember(parts.partitions, parts.writer, parts.embedder, parts.metrics),
+                "Remember": Remember(
+                    parts.partitions,
+                    parts.writer,
+                    parts.embedder,
+                    parts.metrics,
+                    parts.store.purges.tombstones,
+                ),
                 "GetMemory": reading.get,
                 "ListMemories": reading.list_page,
                 "ListKeys": reading.keys,
                 "UpdateMemory": UpdateMemory(parts.partitions, parts.writer, parts.embedder),
-                "Forget": Forget(parts.partitions, parts.writer),
+                "Forget": Forget(parts.partitions, parts.writer, purge),
                 "ResolveConflict": ResolveConflict(parts.partitions, parts.writer),
                 "ExportMemories": reading.export,
                 "Recall": recall,
@@ -149,6 +172,11 @@ class Table:
                 "ReportUsage": ReportUsage(parts.partitions, parts.writer, parts.metrics),
                 "GetServerInfo": facts.info,
                 "GetStats": facts.stats,
+                "CreateSnapshot": parts.snapshots.create,
+                "ListSnapshots": parts.snapshots.list_all,
+                "VerifySnapshot": parts.snapshots.verify,
+                "RestoreSnapshot": parts.snapshots.restore,
+                "DeleteSnapshot": parts.snapshots.delete,
             }
         )
 

@@ -143,7 +143,8 @@ class UpdateMemory:
         text = embedded_text(new)
         if text == embedded_text(old):
             return None
-        vectors = await asyncio.wrap_future(self.embedder.submit([text], is_query=False))
+        pending = self.embedder.submit([text], is_query=False, owner=new.scope.tenant)
+        vectors = await asyncio.wrap_future(pending)
         return np.ascontiguousarray(vectors[0])
 
     def _plan(

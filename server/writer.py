@@ -10,6 +10,7 @@ away does not stop a write half-way.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 from collections.abc import Awaitable, Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
@@ -26,13 +27,21 @@ from recalld.server.graphs import Graphs
 from recalld.server.indexing import index_row
 from recalld.server.metrics import Metrics
 from recalld.server.partition import Partition
+from recalld.server.quotas import MemoryQuota
+from recalld.storage.purge import PurgeOrder
 from recalld.storage.store import Store, StoredMemory, StoredRequest, WriteBatch
 
 R = TypeVar("R", bound=Message)
 
 
 class Writer:
-    """Runs planned writes against the store and the partitions."""
+    """Runs planned writes against the store and the partitions.
+
+    Attributes:
+        quota: of memories; None = there is none.
+    """
+
+    quota: MemoryQuota | None = None
 
     def __init__(
         self,
@@ -140,19 +149,27 @@ class Writer:
         """Plan under the partition's lock, commit, publish; only inside `once`.
 
         Returns the plan's response with its revision, 0 when nothing was written.
+
+        Raises:
+            QuotaExceeded: the tenant would hold too many memories; nothing was written.
         """
-        async with partition.lock:
+        async with partition.lock, contextlib.AsyncExitStack() as held:
             revision = self.revision(call.tenant) + 1
             change = Change(partition, revision, self._next_label, call.now_us)
             response = plan(change)
-            if not change.rows:
+            if self.quota is not None:
+                held.enter_context(self.quota.room_for(change))
+            is_changed = bool(change.rows or change.order)
+            if not is_changed:
                 revision -= 1
-            response.revision = revision if change.rows else 0  # type: ignore[attr-defined]
-            if change.rows or row is not None:
+            response.revision = revision if is_changed else 0  # type: ignore[attr-defined]
+            if is_changed or row is not None:
                 started_s = call.clock.monotonic_s()
                 await self._commit(call.tenant, change, revision, response, row)
                 self._metrics.stage.labels("commit").observe(call.clock.monotonic_s() - started_s)
-            if change.rows:
+            if change.order is not None:
+                await self._withdraw(partition, change.order)
+            if is_changed:
                 await self._publish(partition, change)
                 self._published[call.tenant] = max(revision, self.published(call.tenant))
             return response
@@ -190,9 +207,20 @@ class Writer:
             StoredMemory(record, vectors[label], self._fingerprint)
             for label, record in change.rows.items()
         )
-        future = self._store.submit(WriteBatch(tenant, revision, memories, request))
+        future = self._store.submit(WriteBatch(tenant, revision, memories, request, change.order))
         self._revisions[tenant] = revision
         await asyncio.wrap_future(future)
+
+    async def _withdraw(self, partition: Partition, order: PurgeOrder) -> None:
+        """Take purged rows from readers.
+
+        The records go first: a search that still meets a row finds no record of it.
+        """
+        partition.drop(order.records)
+        self._metrics.memories.dec(len(order.records))
+        labels = [record.label for record in order.records]
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(self._pool, partition.index.remove, labels)
 
     async def _publish(self, partition: Partition, change: Change) -> None:
         """Show the committed rows to readers, all of them in one step.

@@ -22,6 +22,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from recalld.storage.purge import PurgeOrder, PurgeStore
 from recalld.storage.record import MemoryRecord
 
 BATCH_ROW_COUNT_MAX = 4_096
@@ -70,16 +71,19 @@ class WriteBatch:
 
     Attributes:
         tenant: owner of every row and of the request.
-        revision: above the tenant's last one; may equal it when `memories` is empty.
+        revision: above the tenant's last one; may equal it when nothing is written or purged.
         memories: upserts by `record.label`, at most BATCH_ROW_COUNT_MAX; the last of equal
             labels wins.
         request: remembered in the same transaction; None = the call had no request id.
+        purge: rows that go for good in the same transaction; None = none. None of them is among
+            `memories`.
     """
 
     tenant: str
     revision: int
     memories: tuple[StoredMemory, ...] = ()
     request: StoredRequest | None = None
+    purge: PurgeOrder | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +177,7 @@ class Store(Protocol):
 
     Attributes:
         traces: kept traces of recalls.
+        purges: what was purged.
 
     Thread safety: every method may be called from any thread.
     """
@@ -180,6 +185,11 @@ class Store(Protocol):
     @property
     def traces(self) -> TraceStore:
         """Kept traces of recalls, usable as long as the store is open."""
+        ...
+
+    @property
+    def purges(self) -> PurgeStore:
+        """What was purged, usable as long as the store is open."""
         ...
 
     def submit(self, batch: WriteBatch) -> Future[None]:
@@ -242,6 +252,15 @@ class Store(Protocol):
 
     def checkpoint(self) -> None:
         """Moves the log into the main file; raises StoreFailed like a write."""
+        ...
+
+    def rewrite(self) -> None:
+        """Leaves no byte of removed rows in the store's files; writes wait, reads hardly.
+
+        Raises:
+            CopyFailed: there is no room for a second copy; nothing was changed.
+            StoreFailed, StoreClosed: like a write.
+        """
         ...
 
     def check(self) -> list[str]:
