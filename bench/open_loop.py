@@ -1,4 +1,4 @@
-"""Calls sent at a given rate, whether or not the earlier ones were answered, and what became of them.
+"""Calls sent at a given rate, whether or not earlier ones were answered, and what became of them.
 
 A closed loop slows down with the server and so never overloads it; users do not. Each call is timed
 from the moment at which it was due, so that a sender that falls behind does not flatter the server.
@@ -31,6 +31,7 @@ class Outcomes:
         times_s: seconds from when a call was due to its end, by status.
         answers: bodies of the answered ones.
         bare: refusals without details, which the runtime itself gives.
+        sent_late_s: seconds by which calls were sent after they were due.
         elapsed_s: from the first call to the last one sent.
     """
 
@@ -38,6 +39,7 @@ class Outcomes:
     times_s: dict[grpc.StatusCode, list[float]] = field(default_factory=dict)
     answers: list[bytes] = field(default_factory=list)
     bare: int = 0
+    sent_late_s: list[float] = field(default_factory=list)
     elapsed_s: float = 0.0
 
     @property
@@ -106,6 +108,7 @@ class Sender:
         channel = self._channels[number % len(self._channels)]
         stub: grpc.aio.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary(method)
         code = OK
+        outcomes.sent_late_s.append(time.perf_counter() - due_s)
         try:
             outcomes.answers.append(await stub(body, timeout=self._timeout_s))
         except grpc.aio.AioRpcError as error:

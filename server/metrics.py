@@ -26,6 +26,10 @@ class Metrics:
         outcomes: memories written, by outcome.
         traces: traces of recalls, by what became of them (kept, lost).
         reports: recalls reported as helpful or not.
+        waiting: what waits in each bounded queue now.
+        waited: seconds in a queue, by queue.
+        refused: calls refused since a queue was full, by queue.
+        degraded: recalls answered with less than all of their channels, by reason.
     """
 
     registry: CollectorRegistry
@@ -37,6 +41,10 @@ class Metrics:
     outcomes: Counter
     traces: Counter
     reports: Counter
+    waiting: Gauge
+    waited: Histogram
+    refused: Counter
+    degraded: Counter
     _children: dict[tuple[Any, ...], Any] = field(default_factory=dict)
 
     def serve(self, address: str) -> None:
@@ -86,5 +94,24 @@ def create() -> Metrics:
         traces=Counter("recalld_traces", "Traces of recalls", ("outcome",), registry=registry),
         reports=Counter(
             "recalld_recalls_reported", "Recalls reported on", ("helpful",), registry=registry
+        ),
+        waiting=Gauge(
+            "recalld_queue_length", "What waits in a queue now", ("queue",), registry=registry
+        ),
+        waited=Histogram(
+            "recalld_queue_wait_seconds",
+            "Seconds in a queue",
+            ("queue",),
+            buckets=LATENCY_BUCKETS_S,
+            registry=registry,
+        ),
+        refused=Counter(
+            "recalld_queue_refused", "Calls refused by a queue", ("queue",), registry=registry
+        ),
+        degraded=Counter(
+            "recalld_recalls_degraded",
+            "Recalls without all channels",
+            ("reason",),
+            registry=registry,
         ),
     )
