@@ -2,9 +2,9 @@
 
 `python -m recalld.bench.bench_overload [--seconds 5] [--embedder onnx] [--json FILE]` starts a real
 server, finds the most calls a second it answers whole (closed loop, the best of several numbers in
-flight), and then sends three times as many, whatever comes back (open loop). Goodput counts what was
-answered before the deadline of one second; a recall by text that was answered by its words alone,
-for want of time to embed it, is good, and told. About two minutes.
+flight), and then sends three times as many, whatever comes back (open loop). Goodput counts what
+was answered before the deadline of one second; a recall by text that was answered by its words
+alone, for want of time to embed it, is good, and told. About two minutes.
 
 The sender is one Python process beside the server: where the two share processors the sender's own
 work is missing from the server's, and `sent` says how far it got. Times run from when a call was

@@ -1,8 +1,8 @@
 """The bounded queues of a server in its metrics: length, wait, refusals.
 
 Calls wait for their turn in `admission.py`, texts for the embedder in `index/batching.py`, rows for
-the disk in `storage/writer.py`. Native work waits for a thread, one piece for each call in flight, so
-the bound of the calls is its bound.
+the disk in `storage/writer.py`. Native work waits for a thread, one piece for each call in flight,
+so the bound of the calls is its bound.
 """
 
 from __future__ import annotations
