@@ -1,10 +1,11 @@
 """Whether a server's memory stays what it is over many operations.
 
-`python -m recalld.bench.bench_soak [--operations 1000000] [--embedder hash] [--json FILE]` starts a
-real server and sends a mix of everything that a long life brings: recalls by fresh texts and by key,
-contexts, writes that replace others, forgetting, and bad requests of many kinds, each under its own
-ids. The users and their keys are always the same, so what is held does not grow; what grows is a
-leak. Resident memory is read from the system after the warm-up (a tenth) and at every further tenth.
+`python -m recalld.bench.bench_soak [--operations 1000000] [--embedder hash] [--json FILE]` starts
+a real server and sends a mix of everything that a long life brings: recalls by fresh texts and by
+key, contexts, memories said again, unknown users and ids, and bad requests of many kinds, each
+under its own ids. The users and their keys are always the same, so what is held does not grow; what grows
+is a leak. Resident memory is read from the system after the warm-up (a tenth) and at every further
+tenth.
 
 50,000 operations take a minute or two on two cores, a million half an hour.
 """
@@ -39,7 +40,9 @@ def operation(number: int) -> tuple[str, bytes]:
     recall = RecallRequest(scope=scope, k=5)
     match number % 10:
         case 0 | 1:
-            memory = Memory(key=f"slot.{number // 10 % KEYS}", content=f"Shelf {number} holds it")
+            slot = f"slot.{number // USERS % KEYS}"
+            # Said again, not replaced: what was replaced is kept, and would not be a leak.
+            memory = Memory(key=slot, content=f"What {slot} of {scope.user_id} holds")
             write = RememberRequest(scope=scope, memories=[MemoryInput(memory=memory)])
             write.request_id = f"soak-{number}" if number % 100 == 0 else ""
             return f"{MEMORY_SERVICE}/Remember", write.SerializeToString()

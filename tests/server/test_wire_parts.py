@@ -51,12 +51,12 @@ def test_any_bytes(body: bytes) -> None:
 def test_packed_numbers() -> None:
     """Packed numbers count as many as their bytes could be, floats as one field."""
     statuses = pb.ListMemoriesRequest(statuses=[1] * 300).SerializeToString()
-    floats = pb.MemoryInput(vector={"values": [0.5] * 300}).SerializeToString()
+    floats = pb.MemoryInput(vector={"floats": {"values": [0.5] * 300}}).SerializeToString()
     listing: Any = pb.ListMemoriesRequest.DESCRIPTOR
     writing: Any = pb.MemoryInput.DESCRIPTOR
     assert has_more_parts(listing, statuses, 300)
     assert not has_more_parts(listing, statuses, 301)
-    assert not has_more_parts(writing, floats, 2)
+    assert not has_more_parts(writing, floats, 3)
 
 
 def test_stops_at_the_limit() -> None:
