@@ -26,7 +26,8 @@ if _version_not_supported:
 
 
 class AdminServiceStub(object):
-    """Server facts, snapshots and upkeep. All but GetServerInfo need the admin role.
+    """Server facts, snapshots and upkeep. GetServerInfo is for every role, the others need the role admin;
+    those about snapshots concern the data of all tenants and need it in the tenant `default`.
     """
 
     def __init__(self, channel):
@@ -83,7 +84,8 @@ class AdminServiceStub(object):
 
 
 class AdminServiceServicer(object):
-    """Server facts, snapshots and upkeep. All but GetServerInfo need the admin role.
+    """Server facts, snapshots and upkeep. GetServerInfo is for every role, the others need the role admin;
+    those about snapshots concern the data of all tenants and need it in the tenant `default`.
     """
 
     def GetServerInfo(self, request, context):
@@ -206,7 +208,8 @@ def add_AdminServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class AdminService(object):
-    """Server facts, snapshots and upkeep. All but GetServerInfo need the admin role.
+    """Server facts, snapshots and upkeep. GetServerInfo is for every role, the others need the role admin;
+    those about snapshots concern the data of all tenants and need it in the tenant `default`.
     """
 
     @staticmethod
