@@ -3,11 +3,11 @@
 `python -m recalld.bench.bench_soak [--operations 1000000] [--embedder hash] [--json FILE]` starts
 a real server and sends a mix of everything that a long life brings: recalls by fresh texts and by
 key, contexts, memories said again, unknown users and ids, and bad requests of many kinds, each
-under its own ids. The users and their keys are always the same, so what is held does not grow; what grows
-is a leak. Resident memory is read from the system after the warm-up (a tenth) and at every further
-tenth.
+under its own ids. The users and their keys are always the same, so what is held does not grow; what
+grows is a leak. Resident memory is read from the system after the warm-up (a tenth) and at every
+further tenth.
 
-50,000 operations take a minute or two on two cores, a million half an hour.
+50,000 operations take some minutes on two cores, a million an hour or two.
 """
 
 import argparse

@@ -27,7 +27,7 @@ from recalld.server.call import Call, open_call
 from recalld.server.clock import Clock
 from recalld.server.credentials import Credentials
 from recalld.server.errors import NotOffered
-from recalld.server.metrics import Metrics
+from recalld.server.metrics import CALLS, Metrics
 from recalld.server.quotas import CallRate
 
 UnaryHandler = Callable[[Any, Call], Awaitable[Message]]
@@ -59,7 +59,7 @@ class Dispatcher:
         self._clock = clock
         self._door = door
         self._metrics = metrics
-        self._waited = metrics.waited.labels(queues.CALLS).observe
+        self._waited = metrics.waited.labels(CALLS).observe
         self._log = log
         self._test_clock = test_clock
 

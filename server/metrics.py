@@ -10,6 +10,11 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, start_http_server
 
+CALLS, TEXTS, ROWS = "calls", "texts", "rows"
+"""Queues that can be full."""
+REQUESTS, MEMORIES = "requests", "memories"
+"""What the texts are that wait."""
+DEGRADED_REASONS = ("embedder_deadline", "embedder_overloaded")
 LATENCY_BUCKETS_S = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 
 
@@ -66,7 +71,7 @@ class Metrics:
 def create() -> Metrics:
     """Fresh metrics in a registry of their own."""
     registry = CollectorRegistry()
-    return Metrics(
+    made = Metrics(
         registry=registry,
         handled=Counter(
             "grpc_server_handled",
@@ -115,3 +120,12 @@ def create() -> Metrics:
             registry=registry,
         ),
     )
+    # Shown from the start: a rate of a counter that appears with its first event misses that one.
+    for queue in (CALLS, TEXTS, ROWS):
+        made.waiting.labels(queue)
+        made.refused.labels(queue)
+    for waits in (CALLS, REQUESTS, MEMORIES):
+        made.waited.labels(waits)
+    for reason in DEGRADED_REASONS:
+        made.degraded.labels(reason)
+    return made

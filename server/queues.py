@@ -11,11 +11,10 @@ from recalld.index.batching import BatchingEmbedder
 from recalld.index.errors import EmbedQueueFull
 from recalld.server.admission import Gate
 from recalld.server.errors import Overloaded
-from recalld.server.metrics import Metrics
+from recalld.server.metrics import CALLS, MEMORIES, REQUESTS, ROWS, TEXTS, Metrics
 from recalld.server.writer import Writer
 from recalld.storage.errors import StoreBusy
 
-CALLS, REQUESTS, MEMORIES, TEXTS, ROWS = "calls", "requests", "memories", "texts", "rows"
 QUEUE_OF: dict[type[Exception], str] = {Overloaded: CALLS, EmbedQueueFull: TEXTS, StoreBusy: ROWS}
 """Which queue was full, by what it raises."""
 

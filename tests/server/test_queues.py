@@ -24,10 +24,12 @@ def test_refusals(error: Exception, queue: str) -> None:
 
 
 def test_other_errors() -> None:
-    """Other errors are no refusals of a queue."""
+    """Other errors are no refusals of a queue; all queues are shown from the start."""
     made = metrics.create()
     queues.count_refusal(made, NotReady("x"))
-    assert made.registry.get_sample_value("recalld_queue_refused_total", {"queue": "calls"}) is None
+    for queue in ("calls", "texts", "rows"):
+        labels = {"queue": queue}
+        assert made.registry.get_sample_value("recalld_queue_refused_total", labels) == 0
 
 
 async def test_calls_that_wait() -> None:
