@@ -120,7 +120,12 @@ def create() -> Metrics:
             registry=registry,
         ),
     )
-    # Shown from the start: a rate of a counter that appears with its first event misses that one.
+    _show_from_the_start(made)
+    return made
+
+
+def _show_from_the_start(made: Metrics) -> None:
+    """Make the series of the queues: a rate misses the first event of a series that it begins."""
     for queue in (CALLS, TEXTS, ROWS):
         made.waiting.labels(queue)
         made.refused.labels(queue)
@@ -128,4 +133,3 @@ def create() -> Metrics:
         made.waited.labels(waits)
     for reason in DEGRADED_REASONS:
         made.degraded.labels(reason)
-    return made
