@@ -11,7 +11,7 @@ PY := $(BIN)/python
 export HNSWLIB_NO_NATIVE := 1
 
 .PHONY: help setup run test test-fast lint types fmt gen gen-check proto-lint proto-baseline model eval bench \
-	fit-weights 	golden-update test-isolation test-nojit test-bounds test-crash train-relevance train-judge wheel wheel-test lock ci clean view
+	fit-weights 	golden-update load-test bench-overload bench-soak test-isolation test-nojit test-bounds test-crash train-relevance train-judge wheel wheel-test lock ci clean view
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -84,6 +84,20 @@ fit-weights: setup ## what weights the sets suggest, cross-validated; changes no
 bench: setup ## figures of kernels, embedder, store and server, each beside its baseline
 	mkdir -p bench/out
 	for bench in kernels embedder store recall fairness purge; do $(PY) -m recalld.bench.bench_$$bench; done
+
+build/ghz: ## a load generator that is not ours; needs Go
+	mkdir -p build
+	GOBIN=$(CURDIR)/build go install github.com/bojand/ghz/cmd/ghz@v0.121.0
+
+load-test: setup build/ghz ## ten seconds of recalls by ghz against the server of `make run`
+	$(BIN)/recalld remember "Allergic to peanuts" --user load-test --key allergy
+	build/ghz --config bench/ghz/recall.toml --duration 10s 127.0.0.1:7600
+
+bench-overload: setup ## what is still answered at three times the peak; about two minutes
+	$(PY) -m recalld.bench.bench_overload
+
+bench-soak: setup ## whether memory stays flat: make bench-soak OPERATIONS=50000
+	$(PY) -m recalld.bench.bench_soak --operations $(or $(OPERATIONS),1000000)
 
 golden-update: setup ## rewrite the golden rankings; review the diff
 	GOLDEN_UPDATE=1 $(PY) -m pytest tests/golden

@@ -41,6 +41,7 @@ class Gate:
     _inside: Counter[str] = field(default_factory=Counter, init=False)
     _waiting: Turns[tuple[str, asyncio.Future[None]]] = field(default_factory=Turns, init=False)
     _is_taken: bool = field(default=False, init=False)
+    _waiting_count: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
         """Start with nobody inside."""
@@ -75,6 +76,11 @@ class Gate:
         if not self.in_flight:
             self.idle.set()
 
+    @property
+    def waiting_count(self) -> int:
+        """Calls inside that wait for their turn; of another thread a moment old."""
+        return self._waiting_count
+
     async def turn(self, tenant: str) -> None:
         """Wait until a call of this tenant may begin; at once while nobody else is about to."""
         if not self.is_shared:
@@ -84,7 +90,11 @@ class Gate:
             return
         begins = asyncio.get_running_loop().create_future()
         self._waiting.add(tenant, (tenant, begins))
-        await begins
+        self._waiting_count += 1
+        try:
+            await begins
+        finally:
+            self._waiting_count -= 1
 
     def _pass_on(self) -> None:
         """Let the next one begin after some rounds of the event loop."""

@@ -23,7 +23,17 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from recalld.index import role_catalogue
 from recalld.index.batching import BatchingEmbedder
 from recalld.index.embedder import cache_dir
-from recalld.server import listening, metrics, reflecting, reload, services, snapshots, tls
+from recalld.server import (
+    listening,
+    metrics,
+    queues,
+    reflecting,
+    reload,
+    services,
+    snapshots,
+    tls,
+    transport,
+)
 from recalld.server.admission import Gate
 from recalld.server.clock import Clock, SystemClock
 from recalld.server.config import Config, environment
@@ -32,7 +42,6 @@ from recalld.server.dispatch import Dispatcher, Door
 from recalld.server.errors import AddressInUse, ConfigError
 from recalld.server.graphs import Graphs
 from recalld.server.keeping import open_keeping
-from recalld.server.limits import MESSAGE_BYTES_MAX
 from recalld.server.model import empty_partitions, open_embedder, rank_params
 from recalld.server.quotas import CallRate, MemoryQuota
 from recalld.server.reopening import Reopening
@@ -45,16 +54,6 @@ from recalld.storage.duckdb_store import DuckDBOptions
 from recalld.storage.lock import DirectoryLock
 from recalld.storage.store import Store
 
-CHANNEL_OPTIONS = (
-    # Two servers must never share a port in silence.
-    ("grpc.so_reuseport", 0),
-    ("grpc.max_receive_message_length", MESSAGE_BYTES_MAX),
-    ("grpc.max_send_message_length", -1),
-    # Other clients ping every 10 s; the default minimum of 5 minutes would cut them off.
-    ("grpc.keepalive_permit_without_calls", 1),
-    ("grpc.http2.min_recv_ping_interval_without_data_ms", 10_000),
-    ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
-)
 REQUEST_KEEP_US = 24 * 3600 * 1_000_000
 PRUNE_EVERY_S = 3600.0
 FLUSH_S = 0.2
@@ -119,7 +118,7 @@ class App:
                     f"server.metrics_listen: {config.server.metrics_listen}: {error.strerror}"
                 ) from error
         gate = Gate(config.server.in_flight_max, is_shared=config.auth.required)
-        measures.in_flight.set_function(lambda: gate.in_flight)
+        queues.watch_calls(measures, gate)
         door = Door(
             open_credentials(config, self.clock, self.log),
             gate,
@@ -188,6 +187,7 @@ class App:
         writer = Writer(store, pool, graphs, measures, embedder.fingerprint, zone)
         writer.quota = MemoryQuota(self.config.quotas.memories_max, partitions)
         stack.push_async_callback(writer.drain)
+        queues.watch(measures, embedder, writer)
         ranking = config_hash(VERSION, self.config.ranking, params, embedder.fingerprint)
         traces = Traces(store.traces, pool, self.config.traces, ranking, measures, self.log)
         stack.push_async_callback(traces.close)
@@ -231,7 +231,7 @@ class App:
     ) -> tuple[grpc.aio.Server, health.aio.HealthServicer, str]:
         """Bind and start to answer: health says NOT_SERVING, every other call says UNAVAILABLE."""
         settings = self.config.server
-        server = grpc.aio.server(options=CHANNEL_OPTIONS)
+        server = grpc.aio.server(options=transport.channel_options())
         dispatcher = Dispatcher(
             clock=self.clock,
             door=door,

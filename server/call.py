@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
-from dataclasses import dataclass
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import TypeVar
 
 import grpc
 
@@ -12,6 +15,8 @@ from recalld.server.errors import DeadlinePassed, InvalidRequest, PermissionDeni
 from recalld.server.limits import REQUEST_ID_BYTES_MAX
 from recalld.server.permissions import DEFAULT_TENANT, Identity, Role
 from recalld.server.times import parse_rfc3339
+
+T = TypeVar("T")
 
 CLOCK_KEY = "recalld-now"
 REQUEST_ID_KEY = "x-request-id"
@@ -28,6 +33,7 @@ class Call:
         now_us: the clock of this call, microseconds since 1970.
         deadline_s: on the monotonic clock; inf without a deadline.
         clock: for durations.
+        gone: set when the caller does not wait any more, though its deadline is not over.
     """
 
     tenant: str
@@ -36,6 +42,7 @@ class Call:
     now_us: int
     deadline_s: float
     clock: Clock
+    gone: asyncio.Event = field(default_factory=asyncio.Event, compare=False)
 
     @property
     def is_operator(self) -> bool:
@@ -47,9 +54,35 @@ class Call:
         return self.deadline_s - self.clock.monotonic_s()
 
     def check_deadline(self) -> None:
-        """Stop between stages when nobody waits for the answer any more."""
+        """Stop between stages when nobody waits for the answer any more.
+
+        Raises:
+            DeadlinePassed: the deadline is over, or the caller is gone.
+        """
+        if self.gone.is_set():
+            raise DeadlinePassed("the caller does not wait for the answer any more")
         if self.remaining_s() <= 0:
             raise DeadlinePassed("the deadline passed before the answer was ready")
+
+    async def in_time(self, pending: Future[T]) -> T:
+        """What work on another thread gives; it is cancelled when nobody waits for it any more.
+
+        Raises:
+            DeadlinePassed: as `check_deadline`.
+        """
+        work = asyncio.wrap_future(pending)
+        leaving = asyncio.create_task(self.gone.wait())
+        timeout_s = None if math.isinf(self.deadline_s) else max(0.0, self.remaining_s())
+        try:
+            await asyncio.wait(
+                (work, leaving), timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED
+            )
+            if not work.done():
+                raise DeadlinePassed("the deadline passed before the answer was ready")
+            return work.result()
+        finally:
+            work.cancel()
+            leaving.cancel()
 
 
 def open_call(

@@ -21,13 +21,13 @@ from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
-from recalld.server import logs, status, wire
+from recalld.server import logs, queues, status, wire
 from recalld.server.admission import Gate
 from recalld.server.call import Call, open_call
 from recalld.server.clock import Clock
 from recalld.server.credentials import Credentials
 from recalld.server.errors import NotOffered
-from recalld.server.metrics import Metrics
+from recalld.server.metrics import CALLS, Metrics
 from recalld.server.quotas import CallRate
 
 UnaryHandler = Callable[[Any, Call], Awaitable[Message]]
@@ -59,6 +59,7 @@ class Dispatcher:
         self._clock = clock
         self._door = door
         self._metrics = metrics
+        self._waited = metrics.waited.labels(CALLS).observe
         self._log = log
         self._test_clock = test_clock
 
@@ -173,7 +174,10 @@ class Dispatcher:
         self._door.gate.enter(call.tenant)
         try:
             self._door.rate.take(call.tenant)
+            entered_s = self._clock.monotonic_s()
             await self._door.gate.turn(call.tenant)
+            self._waited(self._clock.monotonic_s() - entered_s)
+            call.check_deadline()
             yield
         finally:
             self._door.gate.leave(call.tenant)
@@ -194,6 +198,7 @@ class Dispatcher:
         request_id = (call.request_id if call else "") or uuid.uuid4().hex
         failure = status.translate(error, request_id)
         self._count(method, failure.code.name, started_s)
+        queues.count_refusal(self._metrics, error)
         if failure.code in (grpc.StatusCode.INTERNAL, grpc.StatusCode.DATA_LOSS):
             self._log.error(
                 "call failed",

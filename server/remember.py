@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +23,9 @@ from recalld.storage.tombstones import Tombstones
 from recalld.v1 import memory_service_pb2 as pb
 
 METHOD = "recalld.v1.MemoryService/Remember"
+EMBED_SHARE_MAX = 0.5
+"""Share of the time until the deadline that embedding may be expected to take: a write that is let
+in and then misses its deadline has cost others their turn."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,6 @@ class Remember:
         async def run(row: StoredRequest | None) -> pb.RememberResponse:
             """The work behind the idempotency check."""
             embedded = await self._embed(drafts, call)
-            call.check_deadline()
             partition = self.partitions.open(scope.tenant, scope.user_id)
             return await self.writer.write(
                 call, partition, lambda change: self._plan(change, embedded, timed), row
@@ -65,8 +66,13 @@ class Remember:
         """Drafts that all have a whole vector; a part that a caller did not give stays zero."""
         texts = [embedded_text(draft.record) for draft in drafts if draft.vector is None]
         started_s = call.clock.monotonic_s()
-        pending = self.embedder.submit(texts, is_query=False, owner=call.tenant)
-        embedded = await asyncio.wrap_future(pending)
+        pending = self.embedder.submit(
+            texts,
+            is_query=False,
+            owner=call.tenant,
+            within_s=EMBED_SHARE_MAX * call.remaining_s(),
+        )
+        embedded = await call.in_time(pending)
         vectors = iter(embedded)
         self.metrics.stage.labels("embed_write").observe(call.clock.monotonic_s() - started_s)
         whole = np.zeros((len(drafts), self.embedder.width), np.float32)

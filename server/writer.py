@@ -39,9 +39,11 @@ class Writer:
 
     Attributes:
         quota: of memories; None = there is none.
+        waiting_row_count: memories whose commit is not known yet.
     """
 
     quota: MemoryQuota | None = None
+    waiting_row_count = 0
 
     def __init__(
         self,
@@ -90,7 +92,8 @@ class Writer:
     ) -> R:
         """Answer a request, or give again the answer it had under the same request id.
 
-        The work goes on to its end even when the caller is cancelled.
+        What is being written is written to its end even when the caller is cancelled; what
+        was not begun is not begun any more.
 
         Args:
             call: the call.
@@ -104,7 +107,7 @@ class Writer:
         """
         request_id: str = request.request_id  # type: ignore[attr-defined]
         if not request_id:
-            return await self._to_its_end(object(), run(None))
+            return await self._to_its_end(object(), run(None), call)
         key = (call.tenant, request_id)
         while key in self._tasks:
             await asyncio.wait([self._tasks[key]])
@@ -119,15 +122,18 @@ class Writer:
                 )
             return response_class.FromString(known.response)
         row = StoredRequest(call.tenant, request_id, method, body_hash, b"", call.clock.now_us())
-        return await self._to_its_end(key, run(row))
+        return await self._to_its_end(key, run(row), call)
 
     async def drain(self) -> None:
         """Wait for the writes whose callers have gone away."""
         while self._tasks:
             await asyncio.wait(self._tasks.values())
 
-    async def _to_its_end(self, key: Hashable, work: Awaitable[R]) -> R:
-        """Await work that goes on when the caller is cancelled; it is known by `key` meanwhile."""
+    async def _to_its_end(self, key: Hashable, work: Awaitable[R], call: Call) -> R:
+        """Await work that goes on when the caller is cancelled; it is known by `key` meanwhile.
+
+        It learns that the caller is gone, and may stop before it writes.
+        """
 
         def settle(done: asyncio.Task[R]) -> None:
             """Its error is looked at, whoever still waits for it."""
@@ -137,7 +143,11 @@ class Writer:
 
         task = self._tasks[key] = asyncio.create_task(_awaited(work))
         task.add_done_callback(settle)
-        return await asyncio.shield(task)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            call.gone.set()
+            raise
 
     async def write(
         self,
@@ -152,8 +162,11 @@ class Writer:
 
         Raises:
             QuotaExceeded: the tenant would hold too many memories; nothing was written.
+            DeadlinePassed: nobody waited for it any more; nothing was written.
         """
         async with partition.lock, contextlib.AsyncExitStack() as held:
+            # The last moment: what is committed has to be published, whoever waits.
+            call.check_deadline()
             revision = self.revision(call.tenant) + 1
             change = Change(partition, revision, self._next_label, call.now_us)
             response = plan(change)
@@ -209,7 +222,11 @@ class Writer:
         )
         future = self._store.submit(WriteBatch(tenant, revision, memories, request, change.order))
         self._revisions[tenant] = revision
-        await asyncio.wrap_future(future)
+        self.waiting_row_count += len(memories)
+        try:
+            await asyncio.wrap_future(future)
+        finally:
+            self.waiting_row_count -= len(memories)
 
     async def _withdraw(self, partition: Partition, order: PurgeOrder) -> None:
         """Take purged rows from readers.
