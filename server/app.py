@@ -144,6 +144,7 @@ class App:
             data_dir=str(data_dir),
             embedder=parts.embedder_name,
             fingerprint=parts.embedder.fingerprint,
+            read_only=bool(parts.store.read_only_reason),
             memories=loaded.memory_count,
             users=loaded.partition_count,
         )
@@ -169,7 +170,8 @@ class App:
         data_dir = self.config.storage.data_dir
         keeping = await open_keeping(stack, data_dir, options, self.clock, self.log)
         store = keeping.store
-        stack.callback(asyncio.create_task(self._prune(store)).cancel)
+        if not store.read_only_reason:
+            stack.callback(asyncio.create_task(self._prune(store)).cancel)
         params = rank_params(embedder)
         partitions = Partitions(
             partial(
@@ -179,6 +181,7 @@ class App:
         zone = self.config.ranking.zone
         loaded = await asyncio.to_thread(reload.reload, store, partitions, embedder, self.log, zone)
         measures.memories.set(loaded.memory_count)
+        measures.read_only.set(bool(store.read_only_reason))
         graphs = Graphs(self.log)
         stack.push_async_callback(graphs.close)
         for partition in partitions:
@@ -189,7 +192,8 @@ class App:
         traces = Traces(store.traces, pool, self.config.traces, ranking, measures, self.log)
         stack.push_async_callback(traces.close)
         made = snapshots.Snapshots(keeping, embedder.fingerprint, self.config.snapshots, exchange)
-        stack.callback(asyncio.create_task(made.run_schedule()).cancel)
+        if not store.read_only_reason:
+            stack.callback(asyncio.create_task(made.run_schedule()).cancel)
         parts = services.Parts(
             config=self.config,
             partitions=partitions,

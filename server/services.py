@@ -94,6 +94,20 @@ CAPABILITIES = tuple(
     f"{descriptor.name}/{name}" for descriptor, names in SERVICES for name in names
 )
 
+WRITES = frozenset(
+    {
+        "MemoryService/Remember",
+        "MemoryService/UpdateMemory",
+        "MemoryService/Forget",
+        "MemoryService/ResolveConflict",
+        "RecallService/ReportUsage",
+        "AdminService/CreateSnapshot",
+        "AdminService/RestoreSnapshot",
+        "AdminService/DeleteSnapshot",
+    }
+)
+"""Those of them that a read-only server refuses."""
+
 
 @dataclass(frozen=True)
 class Parts:
@@ -142,7 +156,11 @@ class Table:
             store=parts.store,
             embedder=parts.embedder,
             embedder_name=parts.embedder_name,
-            capabilities=CAPABILITIES,
+            capabilities=tuple(
+                name
+                for name in CAPABILITIES
+                if not (parts.store.read_only_reason and name in WRITES)
+            ),
             test_clock=parts.config.server.test_clock,
             start_time_us=parts.start_time_us,
             started_s=parts.started_s,

@@ -43,6 +43,8 @@ class MemoryImage:
 class MemoryStore:
     """`Store` in dictionaries; see the contract for what each method promises."""
 
+    read_only_reason = ""
+
     def __init__(self, image: MemoryImage | None = None) -> None:
         """Opens `image`, or an empty one."""
         self._image = MemoryImage() if image is None else image

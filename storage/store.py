@@ -176,11 +176,18 @@ class Store(Protocol):
     """Durable rows, addressed by label, partition and request id.
 
     Attributes:
+        read_only_reason: why it was opened to be read only, so that every write raises
+            StoreReadOnly; "" = it takes writes.
         traces: kept traces of recalls.
         purges: what was purged.
 
     Thread safety: every method may be called from any thread.
     """
+
+    @property
+    def read_only_reason(self) -> str:
+        """Why it takes no writes; "" = it does."""
+        ...
 
     @property
     def traces(self) -> TraceStore:
