@@ -1,7 +1,7 @@
-"""Commands about the server: serve, config, catalogue, restore, eval, healthcheck, info, stats.
+"""Commands about the server: serve, config, restore, verify, eval, healthcheck, info and so on.
 
-`serve`, `config`, `catalogue`, `restore` and `eval` belong to the server's and the bench's own
-parts, which are imported only when one of them is run.
+`serve`, `config`, `catalogue`, `restore`, `verify` and `eval` belong to the server's and the
+bench's own parts, which are imported only when one of them is run.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ SERVER_COMMANDS = {
     "config": "Show the server's configuration.",
     "catalogue": "Check the role catalogue.",
     "restore": "Put a snapshot in place of the data of a stopped server.",
+    "verify": "Check the data of a stopped server.",
 }
 HEALTHCHECK_TIMEOUT_S = 3.0
 
