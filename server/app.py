@@ -37,6 +37,7 @@ from recalld.server.limits import MESSAGE_BYTES_MAX
 from recalld.server.model import open_embedder, rank_params
 from recalld.server.partitions import Partitions
 from recalld.server.reopening import Reopening
+from recalld.server.retention import Retention
 from recalld.server.roles import Roles
 from recalld.server.traced import config_hash
 from recalld.server.traces import Traces
@@ -56,7 +57,6 @@ CHANNEL_OPTIONS = (
     ("grpc.http2.min_recv_ping_interval_without_data_ms", 10_000),
     ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
 )
-REQUEST_KEEP_US = 24 * 3600 * 1_000_000
 PRUNE_EVERY_S = 3600.0
 FLUSH_S = 0.2
 """Time for the last answers to reach their callers."""
@@ -275,6 +275,9 @@ class App:
 
     async def _prune(self, store: Store) -> None:
         """Forget answers to request ids after a day, hourly."""
+        newest_us = await asyncio.to_thread(store.newest_request_us)
+        retention = Retention(self.clock, newest_us)
         while True:
             await asyncio.sleep(PRUNE_EVERY_S)
-            await asyncio.to_thread(store.prune_requests, self.clock.now_us() - REQUEST_KEEP_US)
+            if before_us := retention.forget_before_us():
+                await asyncio.to_thread(store.prune_requests, before_us)

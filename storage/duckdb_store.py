@@ -131,6 +131,10 @@ class DuckDBStore:
         """See `Store.prune_requests`."""
         return int(self._writer.run(lambda: self._prune_requests(before_us)).result())
 
+    def newest_request_us(self) -> int:
+        """See `Store.newest_request_us`."""
+        return self._queries.newest_request_us()
+
     def load(self) -> Iterator[StoredMemory]:
         """See `Store.load`."""
         self._file.require_open()

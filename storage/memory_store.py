@@ -84,6 +84,12 @@ class MemoryStore:
                 del requests[key]
         return len(old)
 
+    def newest_request_us(self) -> int:
+        """See `Store.newest_request_us`."""
+        with self._lock:
+            found = [one.create_time_us for one in self._opened().requests.values()]
+            return max(found, default=0)
+
     def load(self) -> Iterator[StoredMemory]:
         """See `Store.load`."""
         with self._lock:

@@ -223,6 +223,10 @@ class Store(Protocol):
         """Forgets answers with `create_time_us < before_us`, durably; returns how many."""
         ...
 
+    def newest_request_us(self) -> int:
+        """Returns the time of the newest remembered answer; 0 = there is none."""
+        ...
+
     def load(self) -> Iterator[StoredMemory]:
         """Streams every row in label order, partitions mixed, memory bounded by a chunk.
 
