@@ -103,6 +103,12 @@ class Keeping:
             return
         if self.store.recovery.returned:
             self.log.error("the restored data did not open; the data from before it is back")
+        if self.store.recovery.wal_copy is not None:
+            self.log.warning(
+                "the database's log ended in zeros; they were cut, the log before it is kept",
+                kept=str(self.store.recovery.wal_copy),
+                cut_bytes=self.store.recovery.wal_cut_bytes,
+            )
         if names := self.folder.clean():
             self.log.warning("unfinished files removed", names=names)
         if done := self._erase(()):

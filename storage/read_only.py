@@ -20,8 +20,9 @@ from typing import Any, NoReturn
 from recalld.storage import duckdb_file, migrate
 from recalld.storage.database_file import DATABASE_NAME, RecoveryReport
 from recalld.storage.duckdb_store import DuckDBOptions, DuckDBStore
-from recalld.storage.errors import FileRefused, FormatTooNew, StorageError, StoreReadOnly
+from recalld.storage.errors import Corrupt, FileRefused, FormatTooNew, StorageError, StoreReadOnly
 from recalld.storage.lock import UNWRITABLE_ERRNOS
+from recalld.storage.snapshots import SnapshotFolder
 from recalld.storage.store import WriteBatch
 from recalld.storage.writer import BatchWriter
 
@@ -100,9 +101,13 @@ def open_store(data_dir: Path, options: DuckDBOptions) -> DuckDBStore:
     """Opens or creates the store; where it cannot be written but read, to be read only.
 
     Raises:
-        Corrupt, FormatTooNew, DirectoryLocked: see `DuckDBStore`.
+        Corrupt, FormatTooNew, DirectoryLocked: see `DuckDBStore`; also when snapshots tell that
+            there was a database and there is none.
         FileRefused, OSError: it can neither be written nor read, or there is nothing to read yet.
     """
+    if not (data_dir / DATABASE_NAME).exists() and SnapshotFolder(data_dir, options).listed():
+        text = "missing, though its snapshots are there; `recalld restore` brings one back"
+        raise Corrupt(data_dir / DATABASE_NAME, text)
     try:
         return DuckDBStore(data_dir, options)
     except (OSError, FileRefused) as error:
