@@ -83,7 +83,7 @@ fit-weights: setup ## what weights the sets suggest, cross-validated; changes no
 
 bench: setup ## figures of kernels, embedder, store and server, each beside its baseline
 	mkdir -p bench/out
-	for bench in kernels embedder store recall; do $(PY) -m recalld.bench.bench_$$bench; done
+	for bench in kernels embedder store recall purge; do $(PY) -m recalld.bench.bench_$$bench; done
 
 golden-update: setup ## rewrite the golden rankings; review the diff
 	GOLDEN_UPDATE=1 $(PY) -m pytest tests/golden

@@ -70,6 +70,7 @@ def fill(data_dir: Path, memory_count: int) -> None:
         for revision, start in enumerate(range(0, memory_count, BATCH_COUNT), start=1):
             labels = range(start + 1, min(memory_count, start + BATCH_COUNT) + 1)
             vectors = rng.standard_normal((len(labels), embedder.dim)).astype(np.float32)
+            vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
             rows = rows_of(labels, vectors, revision, embedder.fingerprint, memory_count)
             store.write(WriteBatch(TENANT, revision, tuple(rows)))
             step(len(labels))
