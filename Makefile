@@ -88,7 +88,7 @@ bench: setup ## figures of kernels, embedder, store and server, each beside its 
 golden-update: setup ## rewrite the golden rankings; review the diff
 	GOLDEN_UPDATE=1 $(PY) -m pytest tests/golden
 
-test-crash: $(VENV)/.installed ## kill -9 and damaged files, a thousand rounds
+test-crash: $(VENV)/.installed ## a thousand kills, every failing call; tells each kill
 	CRASH_ROUNDS=1000 $(PY) -m pytest tests/crash
 
 test-nojit: $(VENV)/.installed ## kernels as plain Python

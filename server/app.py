@@ -170,8 +170,7 @@ class App:
         data_dir = self.config.storage.data_dir
         keeping = await open_keeping(stack, data_dir, options, self.clock, self.log)
         store = keeping.store
-        if not store.read_only_reason:
-            stack.callback(asyncio.create_task(self._prune(store)).cancel)
+        stack.callback(asyncio.create_task(self._prune(store)).cancel)
         params = rank_params(embedder)
         partitions = Partitions(
             partial(
@@ -192,8 +191,7 @@ class App:
         traces = Traces(store.traces, pool, self.config.traces, ranking, measures, self.log)
         stack.push_async_callback(traces.close)
         made = snapshots.Snapshots(keeping, embedder.fingerprint, self.config.snapshots, exchange)
-        if not store.read_only_reason:
-            stack.callback(asyncio.create_task(made.run_schedule()).cancel)
+        stack.callback(asyncio.create_task(made.run_schedule()).cancel)
         parts = services.Parts(
             config=self.config,
             partitions=partitions,
@@ -277,7 +275,7 @@ class App:
         """Forget answers to request ids after a day, hourly."""
         newest_us = await asyncio.to_thread(store.newest_request_us)
         retention = Retention(self.clock, newest_us)
-        while True:
+        while not store.read_only_reason:
             await asyncio.sleep(PRUNE_EVERY_S)
             if before_us := retention.forget_before_us():
                 await asyncio.to_thread(store.prune_requests, before_us)

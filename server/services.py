@@ -109,6 +109,12 @@ WRITES = frozenset(
 """Those of them that a read-only server refuses."""
 
 
+def capabilities_of(store: Store) -> tuple[str, ...]:
+    """Methods that work on a store, in the order of the contract."""
+    refused = WRITES if store.read_only_reason else frozenset()
+    return tuple(name for name in CAPABILITIES if name not in refused)
+
+
 @dataclass(frozen=True)
 class Parts:
     """What handlers are made of."""
@@ -156,11 +162,7 @@ class Table:
             store=parts.store,
             embedder=parts.embedder,
             embedder_name=parts.embedder_name,
-            capabilities=tuple(
-                name
-                for name in CAPABILITIES
-                if not (parts.store.read_only_reason and name in WRITES)
-            ),
+            capabilities=capabilities_of(parts.store),
             test_clock=parts.config.server.test_clock,
             start_time_us=parts.start_time_us,
             started_s=parts.started_s,

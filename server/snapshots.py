@@ -123,7 +123,8 @@ class Snapshots:
     async def run_schedule(self) -> None:
         """Take snapshots as the settings say, until cancelled."""
         clock = self._keeping.clock
-        while self._settings.every_h:
+        is_off = not self._settings.every_h or self._keeping.store.read_only_reason
+        while not is_off:
             wait_us = await asyncio.to_thread(self._due_us) - clock.now_us()
             if wait_us > 0:
                 await asyncio.sleep(min(wait_us / 1e6, SLEEP_S_MAX))
