@@ -102,7 +102,7 @@ bench-soak: setup ## whether memory stays flat: make bench-soak OPERATIONS=50000
 golden-update: setup ## rewrite the golden rankings; review the diff
 	GOLDEN_UPDATE=1 $(PY) -m pytest tests/golden
 
-test-crash: $(VENV)/.installed ## kill -9 and damaged files, a thousand rounds
+test-crash: $(VENV)/.installed ## a thousand kills, every failing call; tells each kill
 	CRASH_ROUNDS=1000 $(PY) -m pytest tests/crash
 
 test-isolation: $(VENV)/.installed ## a million random calls of several tenants, nothing foreign in any answer

@@ -45,6 +45,7 @@ from recalld.server.keeping import open_keeping
 from recalld.server.model import empty_partitions, open_embedder, rank_params
 from recalld.server.quotas import CallRate, MemoryQuota
 from recalld.server.reopening import Reopening
+from recalld.server.retention import Retention
 from recalld.server.roles import Roles
 from recalld.server.traced import config_hash
 from recalld.server.traces import Traces
@@ -54,7 +55,6 @@ from recalld.storage.duckdb_store import DuckDBOptions
 from recalld.storage.lock import DirectoryLock
 from recalld.storage.store import Store
 
-REQUEST_KEEP_US = 24 * 3600 * 1_000_000
 PRUNE_EVERY_S = 3600.0
 FLUSH_S = 0.2
 """Time for the last answers to reach their callers."""
@@ -147,6 +147,7 @@ class App:
             data_dir=str(data_dir),
             embedder=parts.embedder_name,
             fingerprint=parts.embedder.fingerprint,
+            read_only=bool(parts.store.read_only_reason),
             memories=loaded.memory_count,
             users=loaded.partition_count,
         )
@@ -180,6 +181,7 @@ class App:
         zone = self.config.ranking.zone
         loaded = await asyncio.to_thread(reload.reload, store, partitions, embedder, self.log, zone)
         measures.memories.set(loaded.memory_count)
+        measures.read_only.set(bool(store.read_only_reason))
         graphs = Graphs(self.log)
         stack.push_async_callback(graphs.close)
         for partition in partitions:
@@ -276,6 +278,9 @@ class App:
 
     async def _prune(self, store: Store) -> None:
         """Forget answers to request ids after a day, hourly."""
-        while True:
+        newest_us = await asyncio.to_thread(store.newest_request_us)
+        retention = Retention(self.clock, newest_us)
+        while not store.read_only_reason:
             await asyncio.sleep(PRUNE_EVERY_S)
-            await asyncio.to_thread(store.prune_requests, self.clock.now_us() - REQUEST_KEEP_US)
+            if before_us := retention.forget_before_us():
+                await asyncio.to_thread(store.prune_requests, before_us)

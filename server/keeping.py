@@ -17,7 +17,9 @@ from recalld.server.errors import NotReady
 from recalld.server.textless import TEXTLESS_METHODS
 from recalld.storage.duckdb_store import DuckDBOptions, DuckDBStore
 from recalld.storage.erase import Example, erase
+from recalld.storage.errors import StoreReadOnly
 from recalld.storage.purge import StoredPurge
+from recalld.storage.read_only import open_store
 from recalld.storage.restore import Restored, restore
 from recalld.storage.snapshots import SnapshotFolder
 
@@ -72,6 +74,15 @@ class Keeping:
                 raise NotReady("the server is shutting down, or restoring a snapshot")
             yield
 
+    def require_writable(self) -> None:
+        """Refuse what would change files while the store is to be read only.
+
+        Raises:
+            StoreReadOnly: it is.
+        """
+        if self.store.read_only_reason:
+            raise StoreReadOnly(f"the server is read-only: {self.store.read_only_reason}")
+
     async def close(self) -> None:
         """Wait for whoever changes files, and let nobody else begin."""
         self._is_closing = True
@@ -84,8 +95,20 @@ class Keeping:
         Raises:
             EraseFailed, CopyFailed, OSError: the bytes of a purge cannot be removed.
         """
+        if self.store.read_only_reason:
+            self.log.error(
+                "serving read-only: memories are recalled, every write is refused",
+                reason=self.store.read_only_reason,
+            )
+            return
         if self.store.recovery.returned:
             self.log.error("the restored data did not open; the data from before it is back")
+        if self.store.recovery.wal_copy is not None:
+            self.log.warning(
+                "the database's log ended in zeros; they were cut, the log before it is kept",
+                kept=str(self.store.recovery.wal_copy),
+                cut_bytes=self.store.recovery.wal_cut_bytes,
+            )
         if names := self.folder.clean():
             self.log.warning("unfinished files removed", names=names)
         if done := self._erase(()):
@@ -118,11 +141,13 @@ async def open_keeping(
 ) -> Keeping:
     """Open the store and finish what a killed process left; the stack closes it again.
 
+    Where the files are whole but cannot be written, the store is read-only and says why.
+
     Raises:
-        Corrupt, FormatTooNew, DirectoryLocked, OSError: see `DuckDBStore`.
+        Corrupt, FileRefused, FormatTooNew, DirectoryLocked, OSError: see `open_store`.
         EraseFailed, CopyFailed: the bytes of a purge cannot be removed.
     """
-    store = await asyncio.to_thread(DuckDBStore, data_dir, options)
+    store = await asyncio.to_thread(open_store, data_dir, options)
     stack.push_async_callback(asyncio.to_thread, store.close)
     keeping = Keeping(store, data_dir, options, clock, log)
     await asyncio.to_thread(keeping.settle)

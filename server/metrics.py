@@ -28,6 +28,7 @@ class Metrics:
         in_flight: calls in the handler now.
         stage: seconds by stage of the read and write path (embed, search, commit).
         memories: memories held in memory now.
+        read_only: 1 while the server was started to be read only, else 0.
         outcomes: memories written, by outcome.
         traces: traces of recalls, by what became of them (kept, lost).
         reports: recalls reported as helpful or not.
@@ -43,6 +44,7 @@ class Metrics:
     in_flight: Gauge
     stage: Histogram
     memories: Gauge
+    read_only: Gauge
     outcomes: Counter
     traces: Counter
     reports: Counter
@@ -95,6 +97,9 @@ def create() -> Metrics:
             registry=registry,
         ),
         memories=Gauge("recalld_memories", "Memories held in memory", registry=registry),
+        read_only=Gauge(
+            "recalld_read_only", "1 while started to be read only, else 0", registry=registry
+        ),
         outcomes=Counter("recalld_remembered", "Memories written", ("outcome",), registry=registry),
         traces=Counter("recalld_traces", "Traces of recalls", ("outcome",), registry=registry),
         reports=Counter(

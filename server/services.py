@@ -94,6 +94,26 @@ CAPABILITIES = tuple(
     f"{descriptor.name}/{name}" for descriptor, names in SERVICES for name in names
 )
 
+WRITES = frozenset(
+    {
+        "MemoryService/Remember",
+        "MemoryService/UpdateMemory",
+        "MemoryService/Forget",
+        "MemoryService/ResolveConflict",
+        "RecallService/ReportUsage",
+        "AdminService/CreateSnapshot",
+        "AdminService/RestoreSnapshot",
+        "AdminService/DeleteSnapshot",
+    }
+)
+"""Those of them that a read-only server refuses."""
+
+
+def capabilities_of(store: Store) -> tuple[str, ...]:
+    """Methods that work on a store, in the order of the contract."""
+    refused = WRITES if store.read_only_reason else frozenset()
+    return tuple(name for name in CAPABILITIES if name not in refused)
+
 
 @dataclass(frozen=True)
 class Parts:
@@ -142,7 +162,7 @@ class Table:
             store=parts.store,
             embedder=parts.embedder,
             embedder_name=parts.embedder_name,
-            capabilities=CAPABILITIES,
+            capabilities=capabilities_of(parts.store),
             test_clock=parts.config.server.test_clock,
             start_time_us=parts.start_time_us,
             started_s=parts.started_s,

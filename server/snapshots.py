@@ -66,6 +66,7 @@ class Snapshots:
         require_operator(call)
         name = request.name or _name_of(call.now_us)
         require_name(name)
+        self._keeping.require_writable()
         made = await self._create(name, call.now_us, is_scheduled=False)
         return pb.CreateSnapshotResponse(snapshot=_ready(made, call.tenant))
 
@@ -101,6 +102,7 @@ class Snapshots:
         """Remove a snapshot."""
         require_operator(call)
         require_name(request.name)
+        self._keeping.require_writable()
         async with self._keeping.turn():
             await asyncio.to_thread(self._keeping.folder.delete, request.name)
         return pb.DeleteSnapshotResponse()
@@ -111,6 +113,7 @@ class Snapshots:
         """Put a snapshot in place of the present data."""
         require_operator(call)
         require_name(request.name)
+        self._keeping.require_writable()
         # Refused while everything still runs.
         async with self._keeping.turn():
             await asyncio.to_thread(require_intact, self._keeping.folder, request.name)
@@ -120,7 +123,8 @@ class Snapshots:
     async def run_schedule(self) -> None:
         """Take snapshots as the settings say, until cancelled."""
         clock = self._keeping.clock
-        while self._settings.every_h:
+        is_off = not self._settings.every_h or self._keeping.store.read_only_reason
+        while not is_off:
             wait_us = await asyncio.to_thread(self._due_us) - clock.now_us()
             if wait_us > 0:
                 await asyncio.sleep(min(wait_us / 1e6, SLEEP_S_MAX))

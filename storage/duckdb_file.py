@@ -11,6 +11,8 @@ the file is exchanged no read runs, and afterwards all of them see the new one.
 
 from __future__ import annotations
 
+import errno
+import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -24,6 +26,7 @@ from recalld.storage.errors import (
     CopyFailed,
     Corrupt,
     DirectoryLocked,
+    FileRefused,
     StorageError,
     StoreClosed,
 )
@@ -39,6 +42,16 @@ COPY_COUNT_KEY = "copy_count"
 # What DuckDB names the files of a database: itself, its log, and two beside the log.
 _FILE_ENDS = ("", WAL_SUFFIX, f"{WAL_SUFFIX}.checkpoint", f"{WAL_SUFFIX}.recovery")
 _LOCKED_MESSAGE = "Could not set lock"
+# DuckDB tells the system's refusals in the system's words only; they say nothing of the data.
+_REFUSALS = (
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EROFS,
+    errno.EACCES,
+    errno.EPERM,
+    errno.EIO,
+    errno.EMFILE,
+)
 _COUNT_COPY = (
     "INSERT OR REPLACE INTO {alias}.meta SELECT '" + COPY_COUNT_KEY + "', "
     "coalesce(max(value::BIGINT), 0) + 1 FROM {alias}.meta WHERE key = '" + COPY_COUNT_KEY + "'"
@@ -214,6 +227,9 @@ def translated(path: Path) -> Iterator[None]:
     except duckdb.Error as error:
         if _LOCKED_MESSAGE in str(error):
             raise DirectoryLocked(path.parent, read_holder(path.parent)) from error
+        for number in _REFUSALS:
+            if os.strerror(number) in str(error):
+                raise FileRefused(path, number, str(error)) from error
         raise Corrupt(path, str(error)) from error
 
 
@@ -226,7 +242,7 @@ def connect(path: Path, *, memory_limit_bytes: int, read_only: bool = False) -> 
         read_only: refuse to change it.
 
     Raises:
-        Corrupt, DirectoryLocked, StorageError: it does not open.
+        Corrupt, FileRefused, DirectoryLocked, StorageError: it does not open.
     """
     config: dict[str, str | bool | int | float | list[str]] = {
         "memory_limit": f"{memory_limit_bytes}B",

@@ -30,7 +30,7 @@ from recalld.storage.queries import Queries
 from recalld.storage.requests import REQUEST_BYTES_MAX, REQUEST_COUNT_MAX, RecentRequests
 from recalld.storage.store import Partition, StoredMemory, StoredRequest, StoreStats, WriteBatch
 from recalld.storage.traces import SqlTraces
-from recalld.storage.writer import GroupWriter
+from recalld.storage.writer import BatchWriter, GroupWriter
 
 MEMORY_LIMIT_BYTES = 512 * 1024 * 1024
 
@@ -58,6 +58,8 @@ class DuckDBOptions:
 class DuckDBStore:
     """`Store` on DuckDB; the contract says what it promises, `recovery` what opening did."""
 
+    read_only_reason = ""
+
     def __init__(self, data_dir: Path, options: DuckDBOptions) -> None:
         """Opens or creates the database and starts the writer thread.
 
@@ -67,7 +69,7 @@ class DuckDBStore:
 
         Raises:
             Corrupt, FormatTooNew, DirectoryLocked: the database cannot be used; it is unchanged.
-            OSError: the file system refused.
+            FileRefused, OSError: the file system refused.
         """
         self._path = data_dir / database_file.DATABASE_NAME
         self._wal_path = database_file.wal_path(self._path)
@@ -79,9 +81,7 @@ class DuckDBStore:
         }
         connect = partial(duckdb_file.connect, memory_limit_bytes=options.memory_limit_bytes)
         with duckdb_file.translated(self._path):
-            connection, self.recovery = database_file.open_or_create(
-                data_dir, connect, meta, self._files
-            )
+            connection, self.recovery = self._open(data_dir, connect, meta)
         self._file = DuckDBFile(self._path, connection, connect)
         self._state_lock = threading.Lock()
         self._closed = False
@@ -99,7 +99,17 @@ class DuckDBStore:
         except BaseException:
             self._file.close()
             raise
-        self._writer = GroupWriter(self._commit)
+        self._writer = self._start_writer()
+
+    def _open(
+        self, data_dir: Path, connect: duckdb_file.Connect, meta: dict[str, str]
+    ) -> tuple[duckdb_file.Connection, database_file.RecoveryReport]:
+        """Opens or creates the database, and tells what that took."""
+        return database_file.open_or_create(data_dir, connect, meta, self._files)
+
+    def _start_writer(self) -> BatchWriter:
+        """What takes batches and jobs from now on."""
+        return GroupWriter(self._commit)
 
     def submit(self, batch: WriteBatch) -> Future[None]:
         """See `Store.submit`."""
@@ -120,6 +130,10 @@ class DuckDBStore:
     def prune_requests(self, before_us: int) -> int:
         """See `Store.prune_requests`."""
         return int(self._writer.run(lambda: self._prune_requests(before_us)).result())
+
+    def newest_request_us(self) -> int:
+        """See `Store.newest_request_us`."""
+        return self._queries.newest_request_us()
 
     def load(self) -> Iterator[StoredMemory]:
         """See `Store.load`."""

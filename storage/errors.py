@@ -65,6 +65,30 @@ class Corrupt(StorageError):
         self.detail = detail
 
 
+class StoreReadOnly(StoreFailed):
+    """Raised when a store that was opened to be read only is asked to write; says why it was.
+
+    Nothing was queued. Reads go on; writes need the cause removed and the store opened again.
+    """
+
+
+class FileRefused(StorageError):
+    """Raised when the file system refuses an operation on a database: no room, no permission, EIO.
+
+    This is no damage: what was acknowledged stays as it is on the disk.
+
+    Attributes:
+        path: the file.
+        errno: the system's number of the cause.
+    """
+
+    def __init__(self, path: Path, errno: int, detail: str) -> None:
+        """Names the file first, so that the message is useful in a log line."""
+        super().__init__(f"{path}: {detail}")
+        self.path = path
+        self.errno = errno
+
+
 class CopyFailed(StorageError):
     """Raised when a copy of the database cannot be written, for example on a full disk.
 

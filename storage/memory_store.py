@@ -43,6 +43,8 @@ class MemoryImage:
 class MemoryStore:
     """`Store` in dictionaries; see the contract for what each method promises."""
 
+    read_only_reason = ""
+
     def __init__(self, image: MemoryImage | None = None) -> None:
         """Opens `image`, or an empty one."""
         self._image = MemoryImage() if image is None else image
@@ -81,6 +83,12 @@ class MemoryStore:
             for key in old:
                 del requests[key]
         return len(old)
+
+    def newest_request_us(self) -> int:
+        """See `Store.newest_request_us`."""
+        with self._lock:
+            found = [one.create_time_us for one in self._opened().requests.values()]
+            return max(found, default=0)
 
     def load(self) -> Iterator[StoredMemory]:
         """See `Store.load`."""

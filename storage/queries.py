@@ -95,6 +95,10 @@ class Queries:
         found = self._reader.rows(sql, (tenant, request_id))
         return StoredRequest(*found[0]) if found else None
 
+    def newest_request_us(self) -> int:
+        """Returns the time of the newest request; 0 = there is none."""
+        return self._reader.rows("SELECT max(create_time_us) FROM requests")[0][0] or 0
+
     def requests(self, since_us: int | None = None) -> list[StoredRequest]:
         """Returns requests created at `since_us` or later (None: all), oldest first."""
         sql = (

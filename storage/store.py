@@ -176,11 +176,18 @@ class Store(Protocol):
     """Durable rows, addressed by label, partition and request id.
 
     Attributes:
+        read_only_reason: why it was opened to be read only, so that every write raises
+            StoreReadOnly; "" = it takes writes.
         traces: kept traces of recalls.
         purges: what was purged.
 
     Thread safety: every method may be called from any thread.
     """
+
+    @property
+    def read_only_reason(self) -> str:
+        """Why it takes no writes; "" = it does."""
+        ...
 
     @property
     def traces(self) -> TraceStore:
@@ -214,6 +221,10 @@ class Store(Protocol):
 
     def prune_requests(self, before_us: int) -> int:
         """Forgets answers with `create_time_us < before_us`, durably; returns how many."""
+        ...
+
+    def newest_request_us(self) -> int:
+        """Returns the time of the newest remembered answer; 0 = there is none."""
         ...
 
     def load(self) -> Iterator[StoredMemory]:
