@@ -23,9 +23,9 @@ from recalld.index.errors import BadLabel, BadPlan
 from recalld.index.growth import grown
 from recalld.scoring.masks import SMALL_COUNT, TIME_COUNT
 from recalld.scoring.params import (
+    DOUBT_COUNT,
     IMPORTANCE_COUNT,
     KIND_COUNT,
-    OUTWEIGHED_COUNT,
     STATED_BY_COUNT,
     STATUS_COUNT,
     VISIBILITY_COUNT,
@@ -40,6 +40,9 @@ STRING_FIELDS = (
     "source_uri",
     "language",
 )
+# Rows of the block of links.
+LINK_COUNT = 2
+IDENTITY, HEIR = range(LINK_COUNT)
 KEY, AGENT, SESSION, NAMESPACE, SOURCE_SESSION, SOURCE_URI, LANGUAGE = range(len(STRING_FIELDS))
 _LIMITS = (
     KIND_COUNT,
@@ -47,9 +50,9 @@ _LIMITS = (
     IMPORTANCE_COUNT,
     STATED_BY_COUNT,
     VISIBILITY_COUNT,
-    OUTWEIGHED_COUNT,
+    DOUBT_COUNT,
 )
-_NAMES = ("kind", "status", "importance", "stated_by", "visibility", "outweighed")
+_NAMES = ("kind", "status", "importance", "stated_by", "visibility", "doubt")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +68,9 @@ class IndexRow:
             confirmation and use; `superseded_from_us` is from when on the successor holds (valid
             time), `superseded_time_us` when that became known (record time, not 0 if superseded);
             `named_*_us` and `past_time_us` are those of recalld.index.memory_times.
-        outweighed: current, but another memory speaks against it: 1 = by its words, 2 = as a
-            stronger speaker.
+        doubt: number of recalld.scoring.params.Doubt.
+        identity, heir: numbers that stand for this memory and for the one that replaced it or
+            weighs more; 0 = none.
         metadata: JSON object.
     """
 
@@ -91,7 +95,9 @@ class IndexRow:
     named_from_us: int = 0
     named_to_us: int = 0
     past_time_us: int = 0
-    outweighed: int = 0
+    doubt: int = 0
+    identity: int = 0
+    heir: int = 0
     agent_id: str = ""
     session_id: str = ""
     namespace: str = ""
@@ -108,7 +114,7 @@ class IndexRow:
             self.importance,
             self.stated_by,
             self.visibility,
-            self.outweighed,
+            self.doubt,
         )
 
     def times(self) -> tuple[int, ...]:
@@ -149,6 +155,7 @@ class Columns:
         count: rows, removed ones included; live_count: rows not removed.
         labels: int64[capacity]; alive: uint8[capacity]; confidence: float32[capacity].
         small: uint8[SMALL_COUNT, capacity]; times: int64[TIME_COUNT, capacity].
+        links: int64[LINK_COUNT, capacity].
         strings: int32[len(STRING_FIELDS), capacity], numbers in `dictionaries`.
         metadata: int32[capacity], numbers in `objects`.
         row_of: label -> row, of live rows and of rows newer than this view.
@@ -161,6 +168,7 @@ class Columns:
     confidence: NDArray[np.float32]
     small: NDArray[np.uint8]
     times: NDArray[np.int64]
+    links: NDArray[np.int64]
     strings: NDArray[np.int32]
     metadata: NDArray[np.int32]
     dictionaries: tuple[Dictionary, ...]
@@ -178,6 +186,7 @@ class Columns:
             np.zeros(0, np.float32),
             np.zeros((SMALL_COUNT, 0), np.uint8),
             np.zeros((TIME_COUNT, 0), np.int64),
+            np.zeros((LINK_COUNT, 0), np.int64),
             np.zeros((len(STRING_FIELDS), 0), np.int32),
             np.zeros(0, np.int32),
             tuple(Dictionary() for _ in STRING_FIELDS),
@@ -202,6 +211,7 @@ class Columns:
             confidence=grown(self.confidence, self.count, end),
             small=grown(self.small, self.count, end, axis=1),
             times=grown(self.times, self.count, end, axis=1),
+            links=grown(self.links, self.count, end, axis=1),
             strings=grown(self.strings, self.count, end, axis=1),
             metadata=grown(self.metadata, self.count, end),
         )
@@ -219,6 +229,7 @@ class Columns:
             confidence=self.confidence.copy(),
             small=self.small.copy(),
             times=self.times.copy(),
+            links=self.links.copy(),
             strings=self.strings.copy(),
             metadata=self.metadata.copy(),
         )
@@ -252,6 +263,7 @@ class Columns:
             self.confidence[rows].copy(),
             np.ascontiguousarray(self.small[:, rows]),
             np.ascontiguousarray(self.times[:, rows]),
+            np.ascontiguousarray(self.links[:, rows]),
             strings,
             np.array(metadata, dtype=np.int32),
             dictionaries,
@@ -263,6 +275,7 @@ class Columns:
         """Fill one row; only called on rows that no older view looks at."""
         self.small[:, place] = row.small()
         self.times[:, place] = row.times()
+        self.links[:, place] = row.identity, row.heir
         self.confidence[place] = row.confidence
         self.strings[:, place] = [
             dictionary.enter(value)

@@ -104,6 +104,7 @@ class Embedder(Protocol):
         calibration: background cosine of this model.
         relevance: background cosine of the relevance vectors that stand behind the others; None
             where the model makes none.
+        base_model: what the model was made from; "" where that is not known.
 
     Thread safety: every method may be called from any thread at any time.
     """
@@ -127,6 +128,10 @@ class Embedder(Protocol):
     @property
     def relevance(self) -> Calibration | None:
         """Background cosine of the relevance vectors, if the model makes any."""
+
+    @property
+    def base_model(self) -> str:
+        """What the model was made from."""
 
     def embed(self, texts: Sequence[str], *, is_query: bool) -> NDArray[np.float32]:
         """Embed texts.

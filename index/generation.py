@@ -10,6 +10,7 @@ from recalld.index.backend import IndexBackend
 from recalld.index.columns import Columns
 from recalld.index.evidence import Words
 from recalld.index.exact import VectorBlock
+from recalld.index.heirs import Heirs, find_heirs
 from recalld.index.postings import Postings
 from recalld.index.relation import Neighbours, find_neighbours
 from recalld.index.roles import RoleRows
@@ -36,6 +37,16 @@ class Generation:
     def neighbours(self) -> Neighbours:
         """Rows that stand beside one another in a conversation; found when first asked for."""
         return find_neighbours(self.columns)
+
+    @cached_property
+    def is_of_turns(self) -> bool:
+        """Whether most rows stand beside others in a conversation."""
+        return 2 * len(self.neighbours.earlier) > self.columns.live_count
+
+    @cached_property
+    def heirs(self) -> Heirs:
+        """Rows that stand for replaced ones; found when first asked for."""
+        return find_heirs(self.columns)
 
 
 class Reading(NamedTuple):

@@ -63,7 +63,8 @@ class PartitionIndex:
         """
         self.dim, self.scale = dim, params.scales()[0]
         self._parts = len(params.scales())
-        self._searcher = Searcher(params, analyzer or Analyzer(), exact_max, factor_table(params))
+        tables = factor_table(params), factor_table(params, tentative=1.0)
+        self._searcher = Searcher(params, analyzer or Analyzer(), exact_max, *tables)
         self.generation = Generation(
             Columns.empty(),
             Postings(),

@@ -90,12 +90,14 @@ class Ranking(Ranked):
         considered: of these, those whose exact score was computed.
         excluded: int64[EXCLUDED_COUNT], rows left out by reason (recalld.scoring.masks.Excluded).
         past: bool[h], hits that are past their time.
+        inherited: bool[h], hits that answer for what they replaced (recalld.index.heirs).
     """
 
     matched: int = 0
     considered: int = 0
     excluded: NDArray[np.int64] = field(default_factory=lambda: np.zeros(EXCLUDED_COUNT, np.int64))
     past: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
+    inherited: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
 
     def __len__(self) -> int:
         """Return how many hits there are."""

@@ -12,20 +12,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recalld.scoring.kernel import kernel
-from recalld.scoring.masks import ANCHOR_TIME, IMPORTANCE, KIND, OUTWEIGHED, PAST_TIME, STATED_BY
+from recalld.scoring.masks import ANCHOR_TIME, DOUBT, IMPORTANCE, KIND, PAST_TIME, STATED_BY
 from recalld.scoring.params import (
     CONFIDENCE_FLOOR,
+    DOUBT_COUNT,
+    DOUBT_FACTOR,
     IMPORTANCE_COUNT,
     IMPORTANCE_FACTOR,
     KIND_COUNT,
-    OUTWEIGHED_COUNT,
-    OUTWEIGHED_FACTOR,
     PAST_DECAY,
     PINNED,
     STATE,
     STATED_BY_COUNT,
     STATED_BY_FACTOR,
     US_PER_S,
+    Doubt,
     RankParams,
 )
 
@@ -40,7 +41,7 @@ TABLE_ROWS = 7
     FADE_FLOOR,
     BY_IMPORTANCE,
     BY_SPEAKER,
-    BY_WEIGHT,
+    BY_DOUBT,
     DOUBT_FLOOR,
     PAST_FLOOR,
 ) = range(TABLE_ROWS)
@@ -80,18 +81,26 @@ def factors_into(rows, small, times, confidence, moments, table, factors):  # ty
         factors[IMPORTANCE_ROW, i] = np.float32(table[BY_IMPORTANCE, importance])
         sure = doubt + (1.0 - doubt) * np.float64(confidence[row])
         speaker = table[BY_SPEAKER, small[STATED_BY, row]]
-        weight = table[BY_WEIGHT, small[OUTWEIGHED, row]]
-        factors[CONFIDENCE_ROW, i] = np.float32(sure * speaker * weight)
+        doubted = table[BY_DOUBT, small[DOUBT, row]]
+        factors[CONFIDENCE_ROW, i] = np.float32(sure * speaker * doubted)
 
 
-def factor_table(params: RankParams) -> NDArray[np.float64]:
-    """Lay out half-lives (s, may be infinite), floors and factors as `factors_into` takes them."""
+def factor_table(
+    params: RankParams, tentative: float = DOUBT_FACTOR[Doubt.TENTATIVE]
+) -> NDArray[np.float64]:
+    """Lay out half-lives (s, may be infinite), floors and factors as `factors_into` takes them.
+
+    Args:
+        params: numbers of the ranking.
+        tentative: factor of what was only mused about, in (0, 1].
+    """
     table = np.zeros((TABLE_ROWS, KIND_COUNT))
     table[HALF_LIFE] = [decay.half_life_s for decay in params.decay]
     table[FADE_FLOOR] = [decay.floor for decay in params.decay]
     table[BY_IMPORTANCE, :IMPORTANCE_COUNT] = IMPORTANCE_FACTOR
     table[BY_SPEAKER, :STATED_BY_COUNT] = STATED_BY_FACTOR
-    table[BY_WEIGHT, :OUTWEIGHED_COUNT] = OUTWEIGHED_FACTOR
+    table[BY_DOUBT, :DOUBT_COUNT] = DOUBT_FACTOR
+    table[BY_DOUBT, Doubt.TENTATIVE] = tentative
     table[DOUBT_FLOOR] = CONFIDENCE_FLOOR
     table[PAST_FLOOR] = PAST_DECAY
     return table

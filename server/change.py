@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from recalld.server.claims import Claim
 from recalld.server.partition import CURRENT, Partition, Slot, identity_of, slot_of
+from recalld.storage.purge import PurgeOrder
 from recalld.storage.record import MemoryRecord, Status
 
 SUPERSEDED = frozenset({Status.SUPERSEDED})
@@ -31,6 +32,7 @@ class Change:
         revision: the tenant revision that the rows will carry.
         rows: changed and new records by label, in the order of the first change.
         vectors: vectors of new rows, and of rows whose text changed, by label.
+        order: rows that go for good, or None.
     """
 
     def __init__(
@@ -42,6 +44,7 @@ class Change:
         self.now_us = now_us
         self.rows: dict[int, MemoryRecord] = {}
         self.vectors: dict[int, NDArray[np.float32]] = {}
+        self.order: PurgeOrder | None = None
         self._next_label = next_label
         self._claims: dict[str, Claim] = {}
 
@@ -60,6 +63,12 @@ class Change:
         changed = replace(present, update_time_us=self.now_us, revision=self.revision, **fields)
         self.rows[changed.label] = changed
         return changed
+
+    def purge(self, order: PurgeOrder) -> None:
+        """Plan that rows go for good; what was planned for themselves falls away."""
+        for record in order.records:
+            self.rows.pop(record.label, None)
+        self.order = order
 
     def in_slot(self, slot: Slot) -> list[MemoryRecord]:
         """Current records of a slot, this call's own included."""

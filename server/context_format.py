@@ -15,7 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from xml.sax.saxutils import escape, quoteattr
 
-from recalld.server.indexing import is_outweighed
+from recalld.scoring.params import Doubt
+from recalld.server.indexing import doubt_of
 from recalld.server.precedence import last_said_us
 from recalld.storage.record import MemoryRecord, StatedBy
 from recalld.v1 import recall_service_pb2 as pb
@@ -32,6 +33,8 @@ ORDER: tuple[int, ...] = (
     Section.CONTEXT_SECTION_POSSIBLY_RELEVANT,
     Section.CONTEXT_SECTION_CONFLICTS,
 )
+PLAIN_SECTIONS = frozenset(ORDER[:5])
+"""Sections whose memories read the same without their heading."""
 
 HEADINGS: dict[str, dict[int, str]] = {
     "en": {
@@ -64,8 +67,19 @@ RULES = {
     "zh": "只用以上记忆，不要编造。",
 }
 PAST = {"en": "past its time", "zh": "已过时"}
-DOUBTS = {"en": "possibly outdated", "zh": "可能已过时"}
-"""What is added when another memory speaks against one with more weight."""
+DOUBTS = {
+    "en": {
+        Doubt.OUTDATED: "possibly outdated",
+        Doubt.CONTRADICTED: "possibly outdated",
+        Doubt.TENTATIVE: "only mused about",
+    },
+    "zh": {
+        Doubt.OUTDATED: "可能已过时",
+        Doubt.CONTRADICTED: "可能已过时",
+        Doubt.TENTATIVE: "只是随口说过",
+    },
+}
+"""What is added when a memory may not hold."""
 SOURCES = {
     StatedBy.USER: "user",
     StatedBy.AGENT: "inferred",
@@ -91,11 +105,20 @@ DAYS_SHOWN, MONTHS_SHOWN = 60, 24
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """Format, language and clock of one context."""
+    """How one context is written.
+
+    Attributes:
+        format: Markdown, XML or JSON.
+        language: of its own words, `en` or `zh`.
+        now_us: clock that ages are told by.
+        compact: leave out what a small budget cannot spare: the rule, the names of columns, and
+            headings that do not change how a memory is to be read.
+    """
 
     format: int
     language: str
     now_us: int
+    compact: bool = False
 
     def line(self, record: MemoryRecord, conflict: int = 0, *, past: bool = False) -> str:
         """One memory as its line, marked where it is contradicted, past its time or doubted."""
@@ -105,8 +128,8 @@ class Writing:
             source = f"{source} conflict {conflict}"
         if past:
             source = f"{source}, {PAST[self.language]}"
-        elif not conflict and is_outweighed(record):
-            source = f"{source}, {DOUBTS[self.language]}"
+        elif not conflict and (doubt := doubt_of(record)):
+            source = f"{source}, {DOUBTS[self.language][doubt]}"
         text = plain(record.content)
         if self.format == Format.CONTEXT_FORMAT_JSON:
             # Marks of chat templates live on angle brackets; as escapes they are the same text.
@@ -118,7 +141,8 @@ class Writing:
 
     def heading(self, section: int) -> str:
         """All that a section costs beyond its lines."""
-        return "\n".join(self._around(section))
+        opening, closing = self._around(section)
+        return "\n".join((*opening, *closing))
 
     def frame(self) -> str:
         """What stands around everything: its tokens are always spent."""
@@ -129,30 +153,35 @@ class Writing:
         is_json = self.format == Format.CONTEXT_FORMAT_JSON
         body: list[str] = []
         for section, lines in sections:
-            opening, *closing = self._around(section)
+            opening, closing = self._around(section)
             inside = "\n".join(lines)
             # A comma says that more follows.
-            body += [opening, inside.removesuffix(",") if is_json else inside, *closing]
+            body += [*opening, inside.removesuffix(",") if is_json else inside, *closing]
         title, rule = TITLES[self.language], RULES[self.language]
         if is_json:
             inside = "\n".join(body).removesuffix(",")
-            parts = ["{", f'"note": {_quoted(title)},', COLUMNS, '"memories": {', inside, "},"]
-            parts += [f'"rule": {_quoted(rule)}', "}"]
+            columns, last = [COLUMNS], ["},", f'"rule": {_quoted(rule)}', "}"]
+            if self.compact:
+                columns, last = [], ["}", "}"]
+            parts = ["{", f'"note": {_quoted(title)},', *columns, '"memories": {', inside, *last]
         elif self.format == Format.CONTEXT_FORMAT_XML:
-            parts = [f"<memories note={quoteattr(title)}>", *body, f"<rule>{escape(rule)}</rule>"]
-            parts += ["</memories>"]
+            rules = [] if self.compact else [f"<rule>{escape(rule)}</rule>"]
+            parts = [f"<memories note={quoteattr(title)}>", *body, *rules, "</memories>"]
         else:
-            parts = [title, "", MARKDOWN_OPEN, "", *body, "", MARKDOWN_CLOSE, "", rule]
+            rules = [] if self.compact else ["", rule]
+            parts = [title, "", MARKDOWN_OPEN, "", *body, "", MARKDOWN_CLOSE, *rules]
         return "\n".join(parts)
 
-    def _around(self, section: int) -> tuple[str, ...]:
+    def _around(self, section: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Lines before and after those of a section."""
         title = HEADINGS[self.language][section]
         if self.format == Format.CONTEXT_FORMAT_JSON:
-            return f"{_quoted(title)}: [", "],"
+            return (f"{_quoted(title)}: [",), ("],",)
+        if self.compact and section in PLAIN_SECTIONS:
+            return (), ()
         if self.format == Format.CONTEXT_FORMAT_XML:
-            return f"<section title={quoteattr(title)}>", "</section>"
-        return (f"## {title}",)
+            return (f"<section title={quoteattr(title)}>",), ("</section>",)
+        return (f"## {title}",), ()
 
 
 def _quoted(text: str) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from recalld.server.context_format import ORDER, Writing
 from recalld.server.hits import RankedHit
-from recalld.server.indexing import is_outweighed
+from recalld.server.indexing import doubt_of
 from recalld.server.standing import UNSURE_BELOW, standing_class
 from recalld.server.tokens import Measure, Tokenizer
 from recalld.storage.record import Importance, Kind, MemoryRecord, Status
@@ -155,11 +155,11 @@ def is_contradicted(record: MemoryRecord) -> bool:
 
 
 def is_doubtful(hit: RankedHit) -> bool:
-    """Whether it should not be told as a fact: an unsure guess, outweighed, or past its time."""
+    """Whether it should not be told as a fact: an unsure guess, doubted, or past its time."""
     is_unsure = hit.record.confidence < UNSURE_BELOW
     return (
         hit.past
-        or is_outweighed(hit.record)
+        or bool(doubt_of(hit.record))
         or (is_unsure and hit.record.importance != Importance.PINNED)
     )
 

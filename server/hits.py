@@ -11,10 +11,10 @@ from recalld.index.plan import Ranking
 from recalld.index.relation import FULL_EVIDENCE
 from recalld.scoring import explain
 from recalld.scoring.masks import Excluded
-from recalld.scoring.params import Channel
+from recalld.scoring.params import Channel, Doubt
 from recalld.server.ask import WIRE_CHANNELS
-from recalld.server.indexing import is_outweighed
-from recalld.storage.record import MemoryRecord, Status
+from recalld.server.indexing import doubt_of
+from recalld.storage.record import MemoryRecord
 from recalld.v1 import recall_service_pb2 as pb
 from recalld.v1 import types_pb2
 
@@ -39,10 +39,12 @@ ROLE_AGREES = 0.1
 TIME_AGREES = 1.0
 """A memory lies in the time asked about, or outside it."""
 PAST_REASON = "past its time"
+INHERITED_REASON = "answers for what it replaced"
 
-OUTWEIGHED_REASONS: dict[int, str] = {
-    Status.ACTIVE: "possibly outdated",
-    Status.CONFLICTED: "contradicted by a stronger speaker",
+DOUBT_REASONS: dict[Doubt, str] = {
+    Doubt.OUTDATED: "possibly outdated",
+    Doubt.CONTRADICTED: "contradicted by a stronger speaker",
+    Doubt.TENTATIVE: "only mused about",
 }
 DROP_REASONS: dict[int, int] = {
     Excluded.VISIBILITY: Drop.DROP_REASON_VISIBILITY,
@@ -98,13 +100,15 @@ def make_hits(ranking: Ranking, record_of: Callable[[int], MemoryRecord | None])
         agreed, reasons = True, FILTER_ALONE
         if asked:
             agreed, reasons = _witnesses(evidence[place], record.key)
+        if ranking.inherited[place]:
+            reasons = (*reasons, INHERITED_REASON)
         past = bool(ranking.past[place])
         if past:
             reasons = (*reasons, PAST_REASON)
-        doubted = is_outweighed(record)
-        if doubted:
-            reasons = (*reasons, OUTWEIGHED_REASONS[record.status])
-        high = agreed and score >= HIGH_SCORE_MIN and not (past or doubted)
+        doubt = doubt_of(record)
+        if doubt:
+            reasons = (*reasons, DOUBT_REASONS[doubt])
+        high = agreed and score >= HIGH_SCORE_MIN and not (past or doubt)
         band = Band.CONFIDENCE_BAND_HIGH if high else Band.CONFIDENCE_BAND_LOW
         made.append(RankedHit(record, score, band, reasons, ranking, place, past))
     return made

@@ -11,10 +11,14 @@ from datetime import tzinfo
 
 from recalld.index.columns import IndexRow
 from recalld.index.memory_times import memory_times
+from recalld.index.tentative import is_tentative
+from recalld.scoring.params import Doubt
 from recalld.server.partition import CURRENT
 from recalld.server.precedence import last_said_us
 from recalld.storage.record import MemoryRecord, Status
 
+ID_DIGITS = 15
+"""Of an id's 32 hex digits: what fits into 63 bits, and more than tells two memories apart."""
 KEY_SEPARATORS = re.compile(r"[._\-/:\s]+")
 
 
@@ -34,11 +38,17 @@ def is_outweighed(record: MemoryRecord) -> bool:
     return record.status in CURRENT and bool(record.superseded_by)
 
 
-def _weight_against(record: MemoryRecord) -> int:
-    """Index into `recalld.scoring.params.OUTWEIGHED_FACTOR`."""
-    if not is_outweighed(record):
-        return 0
-    return 2 if record.status == Status.CONFLICTED else 1
+def doubt_of(record: MemoryRecord) -> Doubt:
+    """Why a current record may not hold."""
+    if is_outweighed(record):
+        return Doubt.CONTRADICTED if record.status == Status.CONFLICTED else Doubt.OUTDATED
+    is_mused = is_tentative(record.kind, record.importance, record.content)
+    return Doubt.TENTATIVE if is_mused else Doubt.NONE
+
+
+def number_of(memory_id: str) -> int:
+    """A number that stands for an id within one partition; 0 for none."""
+    return int(memory_id[:ID_DIGITS], 16) if memory_id else 0
 
 
 def index_row(record: MemoryRecord, zone: tzinfo) -> IndexRow:
@@ -70,7 +80,9 @@ def index_row(record: MemoryRecord, zone: tzinfo) -> IndexRow:
         named_to_us=spoken.named_to_us,
         # An end that the writer gave is the end.
         past_time_us=0 if record.valid_to_us else spoken.past_us,
-        outweighed=_weight_against(record),
+        doubt=doubt_of(record),
+        identity=number_of(record.id),
+        heir=number_of(record.superseded_by),
         agent_id=where.agent_id,
         session_id=where.session_id,
         namespace=where.namespace,

@@ -53,8 +53,9 @@ def reload(
     Raises:
         Corrupt: stored data cannot be read.
     """
-    # An original whose memory was purged goes at the latest here.
-    store.sealed.prune()
+    if not store.read_only_reason:
+        # An original whose memory is gone goes at the latest here.
+        store.sealed.prune()
     # A million new objects that all stay: looking for garbage among them only costs time.
     gc.disable()
     try:
@@ -119,7 +120,12 @@ def _admit(
 
 
 def _written_back(store: Store, rows: list[StoredMemory]) -> list[StoredMemory]:
-    """Rows with fresh vectors, durable, under a new revision of their tenants."""
+    """Rows with fresh vectors, durable, under a new revision of their tenants.
+
+    A read-only store keeps its rows: they are searched by the fresh vectors all the same.
+    """
+    if store.read_only_reason:
+        return rows
     by_tenant: dict[str, list[StoredMemory]] = {}
     for row in rows:
         by_tenant.setdefault(row.record.scope.tenant, []).append(row)

@@ -7,7 +7,7 @@ it: they are the caller's own names, and replacing them would join strangers.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
@@ -70,6 +70,7 @@ class Place:
         role: TEXT, NAME or SELECTOR.
         name: what the text is the value of, such as a key; "" = nothing in particular.
         owner, at: the message and its field, a repeated field and an index, or a Value and None.
+        free_path: of the free data that it stands in; "" = in none.
     """
 
     path: str
@@ -78,6 +79,12 @@ class Place:
     name: str
     owner: Any
     at: str | int | None = None
+    free_path: str = ""
+
+    @property
+    def told_path(self) -> str:
+        """The path without names of free data: they are text, and an answer may be kept."""
+        return self.free_path or self.path
 
     def put(self, text: str) -> None:
         """Put another text here."""
@@ -120,7 +127,7 @@ def _places(message: Message, prefix: str) -> Iterator[Place]:
             yield Place(path, value, role, about if is_named else "", message, field)
         elif role is Role.STRUCT:
             if message.HasField(field):
-                yield from _struct(value, path, about)
+                yield from (replace(place, free_path=path) for place in _struct(value, path, about))
         elif isinstance(value, Message):
             if message.HasField(field):
                 yield from _places(value, f"{path}.")

@@ -136,7 +136,9 @@ class Screen:
                 names.append(name)
                 if place.role is not Role.SELECTOR:
                     is_sealed = self.policies[finding.sensitive_class] is Policy.SEAL
-                    fields.append(ScreenedField(place.path, finding.sensitive_class, is_sealed))
+                    fields.append(
+                        ScreenedField(place.told_path, finding.sensitive_class, is_sealed)
+                    )
                     originals |= {name: original} if is_sealed else {}
             if place.role is Role.SELECTOR:
                 selectors[place.path] = place.text

@@ -19,7 +19,8 @@ from recalld.server.sensitive import PLACEHOLDER
 from recalld.server.sensitive_class import SensitiveClass
 from recalld.storage.errors import MemoryNotFound
 from recalld.storage.record import MemoryRecord
-from recalld.storage.store import SealedValue, Store
+from recalld.storage.sealed_value import SealedValue
+from recalld.storage.store import Store
 from recalld.v1 import admin_service_pb2 as pb
 
 

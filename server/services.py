@@ -24,8 +24,10 @@ from recalld.server.dispatch import Dispatcher
 from recalld.server.explaining import Explaining
 from recalld.server.facts import Facts
 from recalld.server.forget import Forget
+from recalld.server.keeping import Eraser
 from recalld.server.metrics import Metrics
 from recalld.server.partitions import Partitions
+from recalld.server.purge import Purge
 from recalld.server.reading import Reading
 from recalld.server.recall import Recall
 from recalld.server.remember import Remember
@@ -33,6 +35,7 @@ from recalld.server.resolve import ResolveConflict
 from recalld.server.roles import Roles
 from recalld.server.screening import Screen, screened_call
 from recalld.server.sealed import OpenSealed
+from recalld.server.snapshots import Snapshots
 from recalld.server.traces import Traces
 from recalld.server.update import UpdateMemory
 from recalld.server.usage import ReportUsage
@@ -73,7 +76,16 @@ SERVICES: tuple[tuple[ServiceDescriptor, tuple[str, ...]], ...] = (
     (session_service_pb2.DESCRIPTOR.services_by_name["SessionService"], ()),
     (
         admin_service_pb2.DESCRIPTOR.services_by_name["AdminService"],
-        ("GetServerInfo", "GetStats", "OpenSealed"),
+        (
+            "GetServerInfo",
+            "GetStats",
+            "CreateSnapshot",
+            "ListSnapshots",
+            "VerifySnapshot",
+            "RestoreSnapshot",
+            "DeleteSnapshot",
+            "OpenSealed",
+        ),
     ),
 )
 """Every service of the contract, and the methods of it that work.
@@ -85,6 +97,26 @@ SERVICE_NAMES = tuple(descriptor.full_name for descriptor, _ in SERVICES)
 CAPABILITIES = tuple(
     f"{descriptor.name}/{name}" for descriptor, names in SERVICES for name in names
 )
+
+WRITES = frozenset(
+    {
+        "MemoryService/Remember",
+        "MemoryService/UpdateMemory",
+        "MemoryService/Forget",
+        "MemoryService/ResolveConflict",
+        "RecallService/ReportUsage",
+        "AdminService/CreateSnapshot",
+        "AdminService/RestoreSnapshot",
+        "AdminService/DeleteSnapshot",
+    }
+)
+"""Those of them that a read-only server refuses."""
+
+
+def capabilities_of(store: Store) -> tuple[str, ...]:
+    """Methods that work on a store, in the order of the contract."""
+    refused = WRITES if store.read_only_reason else frozenset()
+    return tuple(name for name in CAPABILITIES if name not in refused)
 
 
 @dataclass(frozen=True)
@@ -101,6 +133,8 @@ class Parts:
     metrics: Metrics
     traces: Traces
     screen: Screen
+    eraser: Eraser
+    snapshots: Snapshots
     pool: ThreadPoolExecutor
     start_time_us: int
     started_s: float
@@ -135,19 +169,26 @@ class Table:
             store=parts.store,
             embedder=parts.embedder,
             embedder_name=parts.embedder_name,
-            capabilities=CAPABILITIES,
+            capabilities=capabilities_of(parts.store),
             test_clock=parts.config.server.test_clock,
             start_time_us=parts.start_time_us,
             started_s=parts.started_s,
         )
+        purge = Purge(parts.store, parts.writer, parts.embedder, parts.traces, parts.eraser)
         self._handlers.update(
             {
-                "Remember": Remember(parts.partitions, parts.writer, parts.embedder, parts.metrics),
+                "Remember": Remember(
+                    parts.partitions,
+                    parts.writer,
+                    parts.embedder,
+                    parts.metrics,
+                    parts.store.purges.tombstones,
+                ),
                 "GetMemory": reading.get,
                 "ListMemories": reading.list_page,
                 "ListKeys": reading.keys,
                 "UpdateMemory": UpdateMemory(parts.partitions, parts.writer, parts.embedder),
-                "Forget": Forget(parts.partitions, parts.writer),
+                "Forget": Forget(parts.partitions, parts.writer, purge),
                 "ResolveConflict": ResolveConflict(parts.partitions, parts.writer),
                 "ExportMemories": reading.export,
                 "Recall": recall,
@@ -158,6 +199,11 @@ class Table:
                 "ReportUsage": ReportUsage(parts.partitions, parts.writer, parts.metrics),
                 "GetServerInfo": facts.info,
                 "GetStats": facts.stats,
+                "CreateSnapshot": parts.snapshots.create,
+                "ListSnapshots": parts.snapshots.list_all,
+                "VerifySnapshot": parts.snapshots.verify,
+                "RestoreSnapshot": parts.snapshots.restore,
+                "DeleteSnapshot": parts.snapshots.delete,
                 "OpenSealed": OpenSealed(parts.partitions, parts.store, parts.screen.sealer),
             }
         )

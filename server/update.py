@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from dataclasses import dataclass, replace
 
@@ -125,7 +124,7 @@ class UpdateMemory:
                 raise MemoryNotFound("no such memory of this user")
             while True:
                 old = access.require(partition.get(request.memory.id), scope, call)
-                vector = await self._vector(old, merge(old, request.memory, paths, call))
+                vector = await self._vector(old, merge(old, request.memory, paths, call), call)
                 with contextlib.suppress(_TextChanged):
                     return await self.writer.write(
                         call,
@@ -138,12 +137,17 @@ class UpdateMemory:
 
         return await self.writer.once(call, METHOD, request, pb.UpdateMemoryResponse, run)
 
-    async def _vector(self, old: MemoryRecord, new: MemoryRecord) -> NDArray[np.float32] | None:
+    async def _vector(
+        self, old: MemoryRecord, new: MemoryRecord, call: Call
+    ) -> NDArray[np.float32] | None:
         """A new vector when the embedded text changes; None when it stays."""
         text = embedded_text(new)
         if text == embedded_text(old):
             return None
-        vectors = await asyncio.wrap_future(self.embedder.submit([text], is_query=False))
+        pending = self.embedder.submit(
+            [text], is_query=False, owner=call.tenant, within_s=call.remaining_s()
+        )
+        vectors = await call.in_time(pending)
         return np.ascontiguousarray(vectors[0])
 
     def _plan(

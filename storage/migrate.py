@@ -9,6 +9,7 @@ checkpoints, so that no DDL stays in the log; a step killed half way runs again 
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,8 +17,11 @@ from typing import Any, Protocol
 
 from recalld.storage.errors import Corrupt, FormatTooNew
 from recalld.storage.record import Status
+from recalld.storage.tombstones import KEY_BYTES
 
 FORMAT_VERSION = 4
+TOMBSTONE_KEY = "tombstone_key"
+"""Row of the table meta: the secret of the tombstones' hashes, in hex."""
 
 
 class Connection(Protocol):
@@ -74,8 +78,23 @@ def _second(connection: Connection) -> None:
     _tell_ends_apart(connection)
 
 
-def _third(_connection: Connection) -> None:
-    """3: the same tables; a number that was handed out and holds no change here."""
+def _third(connection: Connection) -> None:
+    """3: purges, and the tombstones that they leave."""
+    connection.execute(
+        "CREATE TABLE tombstones (hash BLOB PRIMARY KEY, purge_time_us BIGINT NOT NULL)"
+    )
+    connection.execute(
+        "CREATE TABLE purges (id VARCHAR PRIMARY KEY, tenant VARCHAR NOT NULL, "
+        "create_time_us BIGINT NOT NULL, complete_time_us BIGINT NOT NULL, "
+        "row_count BIGINT NOT NULL, snapshot_count BIGINT NOT NULL, "
+        "verified_file_count BIGINT NOT NULL)"
+    )
+    connection.execute("INSERT INTO meta VALUES (?, ?)", [TOMBSTONE_KEY, new_tombstone_key()])
+
+
+def new_tombstone_key() -> str:
+    """Returns a fresh secret for the tombstones of one data directory, in hex."""
+    return secrets.token_hex(KEY_BYTES)
 
 
 def _fourth(connection: Connection) -> None:

@@ -77,6 +77,21 @@ CREATE TABLE traces (
     PRIMARY KEY (tenant, recall_id)
 );
 
+CREATE TABLE tombstones (
+    hash          BLOB PRIMARY KEY,
+    purge_time_us BIGINT NOT NULL
+);
+
+CREATE TABLE purges (
+    id                  VARCHAR PRIMARY KEY,
+    tenant              VARCHAR NOT NULL,
+    create_time_us      BIGINT  NOT NULL,
+    complete_time_us    BIGINT  NOT NULL,
+    row_count           BIGINT  NOT NULL,
+    snapshot_count      BIGINT  NOT NULL,
+    verified_file_count BIGINT  NOT NULL
+);
+
 CREATE TABLE sealed (
     label       BIGINT  NOT NULL,
     placeholder VARCHAR NOT NULL,

@@ -22,7 +22,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from recalld.storage.purge import PurgeOrder, PurgeStore
 from recalld.storage.record import MemoryRecord
+from recalld.storage.sealed_value import SealedStore, SealedValue
 
 BATCH_ROW_COUNT_MAX = 4_096
 QUEUE_ROW_COUNT_MAX = 8_192
@@ -65,30 +67,17 @@ class StoredRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class SealedValue:
-    """An original that was sealed, stored beside a memory whose text holds its placeholder.
-
-    Attributes:
-        label: row of the memory.
-        placeholder: what stands for it in the text; not empty, once a memory.
-        data: the encrypted original, opaque here; not empty.
-    """
-
-    label: int
-    placeholder: str
-    data: bytes
-
-
-@dataclass(frozen=True, slots=True)
 class WriteBatch:
     """What one call changes, all or nothing.
 
     Attributes:
         tenant: owner of every row and of the request.
-        revision: above the tenant's last one; may equal it when `memories` is empty.
+        revision: above the tenant's last one; may equal it when nothing is written or purged.
         memories: upserts by `record.label`, at most BATCH_ROW_COUNT_MAX; the last of equal
             labels wins.
         request: remembered in the same transaction; None = the call had no request id.
+        purge: rows that go for good in the same transaction; None = none. None of them is among
+            `memories`.
         sealed: upserts by label and placeholder, each of a row of `memories`.
     """
 
@@ -96,6 +85,7 @@ class WriteBatch:
     revision: int
     memories: tuple[StoredMemory, ...] = ()
     request: StoredRequest | None = None
+    purge: PurgeOrder | None = None
     sealed: tuple[SealedValue, ...] = ()
 
 
@@ -185,30 +175,23 @@ class TraceStore(Protocol):
         ...
 
 
-class SealedStore(Protocol):
-    """The part of a store that keeps sealed originals; they are written with their memories.
-
-    Thread safety: every method may be called from any thread.
-    """
-
-    def find(self, label: int) -> dict[str, bytes]:
-        """Returns the durable sealed values of a row by placeholder; empty when it has none."""
-        ...
-
-    def prune(self) -> int:
-        """Removes sealed values whose row is gone, durably; returns how many."""
-        ...
-
-
 class Store(Protocol):
     """Durable rows, addressed by label, partition and request id.
 
     Attributes:
+        read_only_reason: why it was opened to be read only, so that every write raises
+            StoreReadOnly; "" = it takes writes.
         traces: kept traces of recalls.
         sealed: sealed originals.
+        purges: what was purged.
 
     Thread safety: every method may be called from any thread.
     """
+
+    @property
+    def read_only_reason(self) -> str:
+        """Why it takes no writes; "" = it does."""
+        ...
 
     @property
     def traces(self) -> TraceStore:
@@ -218,6 +201,11 @@ class Store(Protocol):
     @property
     def sealed(self) -> SealedStore:
         """Sealed originals, usable as long as the store is open."""
+        ...
+
+    @property
+    def purges(self) -> PurgeStore:
+        """What was purged, usable as long as the store is open."""
         ...
 
     def submit(self, batch: WriteBatch) -> Future[None]:
@@ -242,6 +230,10 @@ class Store(Protocol):
 
     def prune_requests(self, before_us: int) -> int:
         """Forgets answers with `create_time_us < before_us`, durably; returns how many."""
+        ...
+
+    def newest_request_us(self) -> int:
+        """Returns the time of the newest remembered answer; 0 = there is none."""
         ...
 
     def load(self) -> Iterator[StoredMemory]:
@@ -280,6 +272,15 @@ class Store(Protocol):
 
     def checkpoint(self) -> None:
         """Moves the log into the main file; raises StoreFailed like a write."""
+        ...
+
+    def rewrite(self) -> None:
+        """Leaves no byte of removed rows in the store's files; writes wait, reads hardly.
+
+        Raises:
+            CopyFailed: there is no room for a second copy; nothing was changed.
+            StoreFailed, StoreClosed: like a write.
+        """
         ...
 
     def check(self) -> list[str]:

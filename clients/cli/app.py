@@ -13,13 +13,14 @@ from recalld.cli import (
     recall_commands,
     sealed_commands,
     server_commands,
+    snapshot_commands,
     trace_commands,
     transfer_commands,
 )
 
 EPILOG = (
     "Exit codes: 0 done (also when nothing is worth recalling), 1 failed, 2 wrong usage, "
-    "3 no such memory or trace, 4 no server or not ready."
+    "3 no such memory, trace or snapshot, 4 no server or not ready."
 )
 
 
@@ -62,6 +63,7 @@ def build() -> typer.Typer:
         trace_commands,
         sealed_commands,
         transfer_commands,
+        snapshot_commands,
     ):
         commands.add_to(made)
     return made

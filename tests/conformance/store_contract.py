@@ -23,10 +23,10 @@ from recalld.storage.record import (
     Status,
     Visibility,
 )
+from recalld.storage.sealed_value import SealedValue
 from recalld.storage.store import (
     BATCH_ROW_COUNT_MAX,
     Partition,
-    SealedValue,
     Store,
     StoredMemory,
     WriteBatch,
@@ -175,6 +175,7 @@ class StoreContract:
         store = reopen()
         assert store.find_request("acme", "old") == old
         assert store.find_request("zeta", "old") is None
+        assert store.newest_request_us() == 20
         assert store.prune_requests(20) == 1
         assert store.prune_requests(20) == 0
         assert store.find_request("acme", "old") is None

@@ -26,13 +26,13 @@ AGES = st.integers(-(10**15), 10**16)
 NOW_US = 2 * 10**16
 
 
-def factors(kinds, levels, ages_us, confidence=None, speakers=None, outweighed=0, past_us=0):
+def factors(kinds, levels, ages_us, confidence=None, speakers=None, doubt=0, past_us=0):
     """Return float32[3, m] of memories, named in the order of their rows."""
     m = len(ages_us)
     small = np.zeros((masks.SMALL_COUNT, m), dtype=np.uint8)
     small[masks.KIND], small[masks.IMPORTANCE] = kinds, levels
     small[masks.STATED_BY] = 1 if speakers is None else speakers
-    small[masks.OUTWEIGHED] = outweighed
+    small[masks.DOUBT] = doubt
     sure = np.ones(m) if confidence is None else np.asarray(confidence)
     times = np.zeros((masks.TIME_COUNT, m), dtype=np.int64)
     times[masks.ANCHOR_TIME] = NOW_US - np.array(ages_us, dtype=np.int64)
@@ -98,10 +98,10 @@ def test_importance_and_confidence_are_ordered_and_bounded():
     assert speakers[params.AGENT] < speakers[params.USER] == 1
 
 
-def test_an_outweighed_memory_never_counts_nothing():
-    """Words against a memory leave half of its factor, a stronger speaker a tenth."""
-    trust = factors([1] * 3, [1] * 3, [0] * 3, outweighed=[0, 1, 2])[CONFIDENCE_ROW]
-    assert np.allclose(trust, [1.0, 0.5, 0.1])
+def test_a_doubtful_memory_never_counts_nothing():
+    """A later change or a mere musing leaves three tenths, a stronger speaker a tenth."""
+    trust = factors([1] * 4, [1] * 4, [0] * 4, doubt=[0, 1, 2, 3])[CONFIDENCE_ROW]
+    assert np.allclose(trust, [1.0, 0.3, 0.1, 0.3])
 
 
 def test_only_a_state_past_its_time_is_faded_beyond_its_floor():

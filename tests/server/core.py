@@ -13,6 +13,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import UTC
 from functools import partial
 from typing import Any
+from unittest.mock import Mock
 
 import structlog
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -31,6 +32,7 @@ from recalld.server.roles import Roles
 from recalld.server.screening import make_screen
 from recalld.server.sealing import Sealer
 from recalld.server.sections import SensitiveSection, TracesSection
+from recalld.server.snapshots import Snapshots
 from recalld.server.traces import Traces
 from recalld.server.writer import Writer
 from recalld.storage.errors import StoreFailed
@@ -38,6 +40,7 @@ from recalld.storage.memory_store import MemoryImage, MemoryStore
 from recalld.storage.store import Store, WriteBatch
 from recalld.v1 import memory_service_pb2 as pb
 from recalld.v1 import recall_service_pb2, types_pb2
+from tests.server.erasing import MemoryEraser
 
 TENANT = "default"
 HOUR_US = 3_600_000_000
@@ -131,8 +134,9 @@ class Core:
         self.writer = Writer(store, pool, self.graphs, self.metrics, fingerprint, UTC, sealer)
         config = Config() if traces is None else Config(traces=traces)
         self.traces = Traces(store.traces, pool, config.traces, "hash", self.metrics, self.log)
-        table = services.Table()
-        table.fill(
+        self.eraser = MemoryEraser(store, self.clock)
+        self.table = services.Table()
+        self.table.fill(
             services.Parts(
                 config=config,
                 partitions=self.partitions,
@@ -144,13 +148,16 @@ class Core:
                 metrics=self.metrics,
                 traces=self.traces,
                 screen=make_screen(sensitive or config.sensitive, sealer),
+                eraser=self.eraser,
+                # Snapshots are of files: tests of theirs run a real server.
+                snapshots=Mock(spec=Snapshots),
                 pool=pool,
                 start_time_us=NOW_US,
                 started_s=0.0,
             )
         )
         recorder = Recorder()
-        list(table.handlers(recorder))  # type: ignore[arg-type]
+        list(self.table.handlers(recorder))  # type: ignore[arg-type]
         self.handlers = recorder.handlers
 
     def caller(self, *, now_us: int = 0, deadline_s: float = math.inf, admin: bool = True) -> Call:
@@ -227,15 +234,8 @@ async def opened(
 ) -> AsyncIterator[Core]:
     """A core over a store, an empty one by default; the store stays open."""
     with ThreadPoolExecutor(2) as pool:
-        core = Core(
-            store if store is not None else MemoryStore(),
-            pool,
-            dim,
-            exact_max,
-            traces,
-            roles,
-            sensitive,
-        )
+        used = store if store is not None else MemoryStore()
+        core = Core(used, pool, dim, exact_max, traces, roles, sensitive)
         try:
             yield core
         finally:

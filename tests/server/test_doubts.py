@@ -158,3 +158,13 @@ async def test_update_into_an_occupied_slot(core: Core) -> None:
     found = await core.get("u", old.id)
     assert (found.status, found.superseded_by) == (types_pb2.MEMORY_STATUS_SUPERSEDED, new.id)
     assert (await core.get("u", key="city")).content == "York"
+
+
+async def test_a_musing_says_so(core: Core) -> None:
+    """What was only mused about names that, is never sure, and stands behind what was agreed."""
+    event = types_pb2.MEMORY_KIND_EVENT
+    await said(core, "Maybe we could spend the August holiday in Malta some day", kind=event)
+    await said(core, "We agreed to spend the August holiday in Bergen", -9, kind=event)
+    hits = (await core.recall("u", "book the August holiday", min_score=0.0)).hits
+    assert texts(hits)[0].startswith("We agreed")
+    assert "only mused about" in hits[1].reasons

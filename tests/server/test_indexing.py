@@ -67,6 +67,6 @@ def test_superseded_time() -> None:
 def test_outweighed() -> None:
     """A current record that another one outweighs is marked; one that is history is not."""
     weak = dataclasses.replace(RECORD, superseded_by="b" * 32)
-    assert index_row(weak, UTC).outweighed == 1
-    assert index_row(dataclasses.replace(weak, status=Status.SUPERSEDED), UTC).outweighed == 0
-    assert index_row(RECORD, UTC).outweighed == 0
+    assert index_row(weak, UTC).doubt == 1
+    assert index_row(dataclasses.replace(weak, status=Status.SUPERSEDED), UTC).doubt == 0
+    assert index_row(RECORD, UTC).doubt == 0

@@ -132,6 +132,14 @@ def test_numbers_of_free_data_are_texts() -> None:
     assert dict(request.memories[0].memory.value) == {"phone": "[phone]", "count": 12.0}
 
 
+def test_names_of_free_data_are_not_told() -> None:
+    """The answer is kept under its request id, also when the memory is purged: it holds no text."""
+    request = written("x", metadata={"her lover": PHONE, "list": [{"of others": PHONE}]})
+    redacted = types_pb2.SENSITIVE_ACTION_REDACTED
+    where = "memories[0].memory.metadata"
+    assert told(request, screen()) == [(where, types_pb2.SENSITIVE_CLASS_PHONE, redacted)]
+
+
 @pytest.mark.parametrize(("text", "kept"), [(f"call {PHONE}", False), ("no number", True)])
 def test_a_vector_of_what_was_replaced_goes(text: str, kept: bool) -> None:
     """A given vector would tell of the original, so it goes with it."""
