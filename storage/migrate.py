@@ -17,7 +17,7 @@ from typing import Any, Protocol
 from recalld.storage.errors import Corrupt, FormatTooNew
 from recalld.storage.record import Status
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 
 
 class Connection(Protocol):
@@ -74,8 +74,13 @@ def _second(connection: Connection) -> None:
     _tell_ends_apart(connection)
 
 
+def _add_cue_vectors(connection: Connection) -> None:
+    """3: vectors of the writer's cues; rows that have cues are embedded at the next start."""
+    connection.execute("ALTER TABLE memories ADD COLUMN cue_embedding BLOB")
+
+
 # The next format adds its step here and its schema to schema.sql; a step never changes afterwards.
-STEPS: tuple[Step, ...] = (Step(1, _second),)
+STEPS: tuple[Step, ...] = (Step(1, _second), Step(2, _add_cue_vectors))
 
 
 def migrate(

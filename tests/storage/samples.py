@@ -44,10 +44,11 @@ def request(request_id: str, **fields: object) -> StoredRequest:
     return dataclasses.replace(made, **fields)  # type: ignore[arg-type]
 
 
-def plain(stored: StoredMemory) -> tuple[MemoryRecord, bytes | None, str]:
+def plain(stored: StoredMemory) -> tuple[MemoryRecord, bytes | None, str, object]:
     """A form of a row that compares by value."""
     vector = None if stored.vector is None else stored.vector.tobytes()
-    return stored.record, vector, stored.fingerprint
+    cues = None if stored.cues is None else (stored.cues.shape, stored.cues.tobytes())
+    return stored.record, vector, stored.fingerprint, cues
 
 
 def state(store: Store) -> tuple[object, ...]:
@@ -105,5 +106,10 @@ def any_memory(draw: st.DrawFn, label: int, revision: int, tenant: str) -> Store
         revision=revision,
     )
     vector = draw(st.none() | _VECTOR)
+    if vector is None:
+        return StoredMemory(record, None, "")
+    count = len(record.relevant_when)
+    cues = np.full((count, vector.size), draw(st.floats(-1, 1, width=32)), np.float32)
+    is_embedded = count > 0 and draw(st.booleans())
     # One width per model, as the embedder guarantees.
-    return StoredMemory(record, vector, "" if vector is None else f"model-{vector.size}")
+    return StoredMemory(record, vector, f"model-{vector.size}", cues if is_embedded else None)

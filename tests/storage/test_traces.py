@@ -58,7 +58,7 @@ def test_check_names_a_broken_trace(tmp_path: Path) -> None:
     store.close()
 
 
-@pytest.mark.parametrize("version", [1])
+@pytest.mark.parametrize("version", [1, 2])
 def test_an_older_format_is_raised(tmp_path: Path, version: int) -> None:
     """A database of an older format opens with its rows and answers, and then takes traces."""
     kept = ROOT / f"tests/golden/formats/v{version}/recalld.duckdb.gz"
