@@ -98,6 +98,7 @@ class BatchingEmbedder:
         self.max_tokens = inner.max_tokens
         self.calibration = inner.calibration
         self.relevance = inner.relevance
+        self.requests = inner.requests
         self.width = width_of(inner)
         self.hits = self.misses = self.batches = self.texts = self.waiting = 0
         self._inner = inner

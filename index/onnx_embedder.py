@@ -15,7 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
-from recalld.index.embedder import Calibration, measure_calibration, unit_rows
+from recalld.index.embedder import (
+    Calibration,
+    measure_calibration,
+    measure_requests,
+    unit_rows,
+)
 from recalld.index.errors import ModelInvalid
 from recalld.index.model_folder import read_model_folder
 from recalld.index.onnx_session import open_session
@@ -61,6 +66,7 @@ class OnnxEmbedder:
         self.relevance: Calibration | None = None
         if self._parts == 2:
             self.relevance = about.relevance or measure_calibration(self, part=1)
+        self.requests = about.requests or measure_requests(self)
 
     def embed(self, texts: Sequence[str], *, is_query: bool) -> NDArray[np.float32]:
         """Embed texts in runs of similar length; longer texts than `max_tokens` are cut."""

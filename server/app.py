@@ -78,11 +78,12 @@ def make_embedder(section: EmbedderSection) -> tuple[Embedder, str]:
 
 def rank_params(embedder: BatchingEmbedder) -> RankParams:
     """The ranking's numbers for one model."""
-    similarity, relevance = embedder.calibration, embedder.relevance
+    similarity, relevance, requests = embedder.calibration, embedder.relevance, embedder.requests
     return RankParams(
         mean=similarity.mean,
         spread=similarity.spread,
         relevance=Scale(relevance.mean, relevance.spread) if relevance is not None else None,
+        requests=Scale(requests.mean, requests.spread),
     )
 
 

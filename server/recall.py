@@ -234,6 +234,7 @@ class Recall:
             fusion=asked.fusion,
             min_score=asked.min_score if min_score is None else min_score,
             weights=asked.weights,
+            cue_weight=asked.cue_weight,
             exclude_labels=query.excluded,
             roles=query.roles,
             time=asked.time,

@@ -133,7 +133,9 @@ class Table:
         )
         self._handlers.update(
             {
-                "Remember": Remember(parts.partitions, parts.writer, parts.embedder, parts.metrics),
+                "Remember": Remember(
+                    parts.partitions, parts.writer, parts.embedder, parts.metrics, parts.roles
+                ),
                 "GetMemory": reading.get,
                 "ListMemories": reading.list_page,
                 "ListKeys": reading.keys,

@@ -21,8 +21,8 @@ from recalld.index.analyzer import Analyzer
 from recalld.index.batching import BatchingEmbedder
 from recalld.index.hash_embedder import HashEmbedder
 from recalld.index.partition import PartitionIndex
-from recalld.scoring.params import RankParams
 from recalld.server import metrics, reload, services
+from recalld.server.app import rank_params
 from recalld.server.call import Call
 from recalld.server.config import Config
 from recalld.server.graphs import Graphs
@@ -114,8 +114,7 @@ class Core:
         self.store = store
         self.embedder = BatchingEmbedder(HashEmbedder(dim), requests_per_run_max=1)
         self.log = structlog.wrap_logger(structlog.ReturnLogger())
-        calibration = self.embedder.calibration
-        params = RankParams(mean=calibration.mean, spread=calibration.spread)
+        params = rank_params(self.embedder)
         self.partitions = Partitions(
             partial(PartitionIndex, self.embedder.dim, params, Analyzer(), exact_max)
         )
