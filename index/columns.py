@@ -270,6 +270,11 @@ class Columns:
         self.metadata[place] = self.objects.enter(canonical(row.metadata), row.metadata)
 
 
+def searched_text(row: IndexRow) -> str:
+    """The text in which words are looked for: the row's own, and its key."""
+    return f"{row.text}\n{row.key}" if row.key else row.text
+
+
 def check_rows(rows: Sequence[IndexRow]) -> None:
     """Check the values of rows before anything is written."""
     if len({row.label for row in rows}) != len(rows):

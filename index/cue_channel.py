@@ -10,22 +10,21 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from recalld.index.cues import CueScores, request_part, score_cues
+from recalld.index.cues import CueScores, score_cues
 from recalld.index.evidence import Words
 from recalld.index.generation import Generation
 from recalld.index.plan import QueryPlan
-from recalld.scoring.params import Channel, RankParams
+from recalld.scoring.params import Channel
 
 
 def with_cues(
-    generation: Generation, plan: QueryPlan, params: RankParams, words: Words
+    generation: Generation, plan: QueryPlan, words: Words
 ) -> tuple[QueryPlan, Words, NDArray[np.int64] | None]:
     """Let the larger of role and cue speak in the role channel.
 
     Args:
         generation: the rows.
         plan: the question.
-        params: with the scale of requests.
         words: what is said of the rows already.
 
     Returns:
@@ -33,7 +32,7 @@ def with_cues(
         and int64[rows], the place of the cue that speaks for a row among its memory's, -1 where
         none does. As given and None where no cue is near.
     """
-    found = _heard(generation, plan, params)
+    found = _heard(generation, plan)
     if found is None:
         return plan, words, None
     raw, scores = words.get(Channel.ROLE, (np.zeros_like(found.scores),) * 2)
@@ -44,13 +43,11 @@ def with_cues(
     return plan, {**words, Channel.ROLE: channel}, np.where(wins, found.numbers, -1)
 
 
-def _heard(generation: Generation, plan: QueryPlan, params: RankParams) -> CueScores | None:
+def _heard(generation: Generation, plan: QueryPlan) -> CueScores | None:
     """What the cues say of the request; None where none is near."""
-    block, scale = generation.cues, params.requests
-    if not block.count or not plan.cue_weight or plan.vectors is None or scale is None:
+    block = generation.cues
+    if not (block.count and plan.cue_weight) or plan.vectors is None or block.background is None:
         return None
-    vectors = request_part(plan.vectors, block.vectors.shape[1], len(params.scales()))
-    if vectors is None:
-        return None
-    requests = (vectors, plan.vector_weights)
-    return score_cues(block, generation.cue_rows, requests, scale, generation.columns.count)
+    similarity = np.ascontiguousarray(plan.vectors[:, : block.vectors.shape[1]])
+    requests = (similarity, plan.vector_weights)
+    return score_cues(block, generation.cue_rows, requests, generation.columns.count)

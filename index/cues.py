@@ -12,15 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recalld.index.backend import check_vectors
+from recalld.index.embedder import RequestBackground
 from recalld.index.errors import BadLabel
 from recalld.index.growth import grown
-from recalld.scoring.params import Scale
 from recalld.scoring.scan import rescore_into
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ CueVectors = Mapping[int, Floats]
 NO_CUES: CueVectors = {}
 # Spreads above the background of unrelated requests between which a score goes from 0 to 1;
 # measured with the default model (docs/EVALUATION.md).
-NEAR_FROM, NEAR_TO = 1.5, 3.0
+NEAR_FROM, NEAR_TO = 2.75, 4.0
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,8 @@ class CueScores:
     """What the cues say of a request, row by row.
 
     Attributes:
-        cosines: float32[rows], of the cue that counts; 0 where none does.
+        cosines: float32[rows], of the cue that counts, what all requests share taken off; 0 where
+            none does.
         scores: float32[rows], in [0, 1].
         numbers: int64[rows], place of that cue among those of its memory; -1 where none counts.
     """
@@ -57,14 +58,21 @@ class CueBlock:
     Attributes:
         labels: int64[capacity], the memory of each cue.
         numbers: int64[capacity], its place among the cues of that memory.
-        vectors: float32[capacity, dim], unit length.
+        vectors: float32[capacity, dim], unit length, as embedded.
+        centres: int64[capacity], the nearest centre of the background.
+        stretches: float32[capacity], 1 over the length of what is left without that centre; 0 where
+            nothing is.
         count: cues in use.
+        background: of requests; None: cues are kept, and not compared.
     """
 
     labels: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     numbers: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     vectors: Floats = field(default_factory=lambda: np.zeros((0, 0), np.float32))
+    centres: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    stretches: Floats = field(default_factory=lambda: np.zeros(0, np.float32))
     count: int = 0
+    background: RequestBackground | None = None
 
     def changed(self, cues: CueVectors) -> CueBlock:
         """Return the next view, in which some memories have these checked cues and no others."""
@@ -74,19 +82,25 @@ class CueBlock:
             return kept
         added = np.concatenate(list(given.values()))
         if kept.count == 0:
-            kept = CueBlock(vectors=np.zeros((0, added.shape[1]), np.float32))
+            kept = CueBlock(
+                vectors=np.zeros((0, added.shape[1]), np.float32), background=self.background
+            )
         end = kept.count + len(added)
         block = CueBlock(
-            grown(kept.labels, kept.count, end),
-            grown(kept.numbers, kept.count, end),
-            grown(kept.vectors, kept.count, end),
-            end,
+            *(grown(column, kept.count, end) for column in kept._columns()), end, self.background
         )
         new = slice(kept.count, end)
         counts = [len(vectors) for vectors in given.values()]
         block.labels[new] = np.repeat(list(given), counts)
         block.numbers[new] = np.concatenate([np.arange(count) for count in counts])
         block.vectors[new] = added
+        if self.background is not None:
+            centres = self.background.nearest(added)
+            lengths = np.linalg.norm(added - self.background.centres[centres], axis=1)
+            block.centres[new] = centres
+            block.stretches[new] = np.divide(
+                1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0
+            )
         return block
 
     def without(self, labels: Collection[int]) -> CueBlock:
@@ -97,7 +111,28 @@ class CueBlock:
         if stays.all():
             return self
         kept = np.flatnonzero(stays)
-        return CueBlock(self.labels[kept], self.numbers[kept], self.vectors[kept], len(kept))
+        return CueBlock(
+            *(column[kept] for column in self._columns()), len(kept), self.background
+        )
+
+    def _columns(self) -> tuple[NDArray[Any], ...]:
+        """What is held of each cue, in the order of the attributes."""
+        return self.labels, self.numbers, self.vectors, self.centres, self.stretches
+
+    def cosines(self, request: Floats) -> Floats:
+        """Compare every cue with a request float32[dim], what all requests share taken off.
+
+        Returns:
+            float32[count].
+        """
+        assert self.background is not None
+        # With r for the rest of the request and m for the centre of a cue c, what is wanted is
+        # r . (c - m) / |c - m|, so the cues themselves can stay as they are.
+        rest = self.background.apart(request[None])[0]
+        out = np.empty(self.count, np.float32)
+        rescore_into(self.vectors, np.arange(self.count), rest, out)
+        shared = (self.background.centres @ rest)[self.centres[: self.count]]
+        return np.asarray((out - shared) * self.stretches[: self.count], np.float32)
 
     def vectors_of(self, label: int) -> Floats:
         """Return the vectors of a memory's cues, float32[c, dim], a copy."""
@@ -127,49 +162,28 @@ def check_cues(cues: CueVectors, labels: Collection[int], dim: int) -> CueVector
     return {label: check_vectors(rows, len(rows), dim) for label, rows in cues.items()}
 
 
-def request_part(vectors: Floats, dim: int, parts: int) -> Floats | None:
-    """The part of the vectors of requests by which cues are compared.
-
-    It is the last one that the model makes: of what requests need, relevance tells more than
-    similarity does (docs/EVALUATION.md).
-
-    Args:
-        vectors: float32[n, dim] or float32[n, parts * dim].
-        dim: width of a part.
-        parts: how many the model makes.
-
-    Returns:
-        float32[n, dim], C-contiguous; None where that part is not given.
-    """
-    if vectors.shape[1] != parts * dim:
-        return None
-    return np.ascontiguousarray(vectors[:, -dim:])
-
-
 def score_cues(
     block: CueBlock,
     rows: NDArray[np.int64],
     requests: tuple[Floats, tuple[float, ...]],
-    scale: Scale,
     row_count: int,
 ) -> CueScores | None:
     """Score every row by its nearest cue.
 
     Args:
-        block: of a generation, with at least one cue.
+        block: of a generation, with at least one cue, and a background.
         rows: int64[block.count], row of each cue's memory, -1 = none.
         requests: float32[q, dim] and a weight in (0, 1] of each: the request, then turns before it.
-        scale: cosines of unrelated requests.
         row_count: rows of the generation.
 
     Returns:
         The scores, or None where no cue is near. Of equally near cues the first one counts.
     """
-    every = np.arange(block.count)
+    assert block.background is not None
+    scale = block.background.scale
     best, cosines = np.zeros(block.count, np.float32), np.zeros(block.count, np.float32)
-    out = np.empty(block.count, np.float32)
     for vector, weight in zip(*requests, strict=True):
-        rescore_into(block.vectors, every, vector, out)
+        out = block.cosines(vector)
         spreads = (out - scale.mean) / scale.spread
         score = np.clip((spreads - NEAR_FROM) / (NEAR_TO - NEAR_FROM), 0, 1) * np.float32(weight)
         cosines = np.where(score > best, out, cosines)

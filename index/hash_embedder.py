@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from recalld.index.embedder import (
     Calibration,
+    RequestBackground,
     make_fingerprint,
     measure_calibration,
     measure_requests,
@@ -66,8 +67,8 @@ class HashEmbedder:
         return measure_calibration(self)
 
     @cached_property
-    def requests(self) -> Calibration:
-        """Background cosine of requests, measured at first use."""
+    def requests(self) -> RequestBackground:
+        """Background of requests, measured at first use."""
         return measure_requests(self)
 
     def embed(self, texts: Sequence[str], *, is_query: bool) -> NDArray[np.float32]:

@@ -190,7 +190,6 @@ def _describe(work: Path, options: BuildOptions, pieces: int, shape: E5Shape) ->
     measured = {
         "calibration": embedder.calibration,
         "relevance_calibration": embedder.relevance,
-        "request_calibration": embedder.requests,
     }
     for name, scale in measured.items():
         if scale is not None:

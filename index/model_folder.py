@@ -45,7 +45,6 @@ class ModelFolder:
         pad_id: token id for padding; it is masked, so it only has to exist.
         calibration: background cosine if the folder states it, else None.
         relevance: the same of the relevance vectors, if the folder states it, else None.
-        requests: the same of requests among one another, if the folder states it, else None.
         fingerprint: 32 hex digits over all of the above but the calibrations.
     """
 
@@ -58,7 +57,6 @@ class ModelFolder:
     pad_id: int
     calibration: Calibration | None
     relevance: Calibration | None
-    requests: Calibration | None
     fingerprint: str
 
 
@@ -91,7 +89,6 @@ def read_model_folder(folder: Path) -> ModelFolder:
         pad_id=_integer(own.get("pad", config.get("pad_token_id")), 0),
         calibration=_calibration(own, "calibration"),
         relevance=_calibration(own, "relevance_calibration"),
-        requests=_calibration(own, "request_calibration"),
         fingerprint=make_fingerprint(
             {
                 **hashes,

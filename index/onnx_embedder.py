@@ -49,7 +49,7 @@ class OnnxEmbedder:
     """
 
     def __init__(self, folder: Path, *, threads: int = 1) -> None:
-        """Load the model, embed one probe text, and measure the calibration if not stated."""
+        """Load the model, embed a few short texts, and measure what the folder does not state."""
         if not 1 <= threads <= THREADS_MAX:
             raise ValueError(f"threads must be in [1, {THREADS_MAX}], got {threads}")
         about = read_model_folder(folder)
@@ -66,7 +66,7 @@ class OnnxEmbedder:
         self.relevance: Calibration | None = None
         if self._parts == 2:
             self.relevance = about.relevance or measure_calibration(self, part=1)
-        self.requests = about.requests or measure_requests(self)
+        self.requests = measure_requests(self)
 
     def embed(self, texts: Sequence[str], *, is_query: bool) -> NDArray[np.float32]:
         """Embed texts in runs of similar length; longer texts than `max_tokens` are cut."""

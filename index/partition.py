@@ -16,11 +16,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from recalld.index.analyzer import Analyzer, Tokens
+from recalld.index.analyzer import Analyzer
 from recalld.index.backend import IndexBackend, split_vectors
-from recalld.index.columns import Columns, IndexRow, check_rows
+from recalld.index.columns import Columns, IndexRow, check_rows, searched_text
 from recalld.index.conditions import Filter
-from recalld.index.cues import NO_CUES, CueVectors, check_cues
+from recalld.index.cues import NO_CUES, CueBlock, CueVectors, check_cues
+from recalld.index.embedder import RequestBackground
 from recalld.index.errors import BadLabel
 from recalld.index.exact import VectorBlock
 from recalld.index.filter import View, exclude
@@ -52,6 +53,7 @@ class PartitionIndex:
         params: RankParams,
         analyzer: Analyzer | None = None,
         exact_max: int = EXACT_MAX,
+        requests: RequestBackground | None = None,
     ) -> None:
         """Make an empty partition.
 
@@ -60,6 +62,7 @@ class PartitionIndex:
             params: numbers of the ranking, of the model that makes the vectors.
             analyzer: shared between partitions of one server; None makes an own one.
             exact_max: matches up to which every one is looked at.
+            requests: background by which cues are compared; None: they are kept only.
         """
         self.dim, self.scale = dim, params.scales()[0]
         self._parts = len(params.scales())
@@ -69,6 +72,7 @@ class PartitionIndex:
             Columns.empty(),
             Postings(),
             tuple(VectorBlock.empty(dim) for _ in range(self._parts)),
+            cues=CueBlock(background=requests),
         )
 
     def __len__(self) -> int:
@@ -253,7 +257,8 @@ class PartitionIndex:
         self, generation: Generation, rows: Sequence[IndexRow], vectors: Vectors
     ) -> Generation:
         """Return the generation with checked rows added."""
-        documents = [self._document(row) for row in rows]
+        analyze = self._searcher.analyzer.analyze
+        documents = [analyze(searched_text(row)) for row in rows]
         if generation.graph is not None:
             generation.graph.add([row.label for row in rows], vectors[0])
         return replace(
@@ -286,10 +291,6 @@ class PartitionIndex:
         removed = self._removed(generation, [row.label for row in rows], None)
         # The graph knows labels, not rows, so it stays when the rows move.
         return replace(self._appended(removed, rows, vectors), graph=generation.graph)
-
-    def _document(self, row: IndexRow) -> Tokens:
-        """Return the words of a row: its text's and its key's."""
-        return self._searcher.analyzer.analyze(f"{row.text}\n{row.key}" if row.key else row.text)
 
     def _present(self, labels: Sequence[int]) -> None:
         """Check that labels are live and distinct."""

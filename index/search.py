@@ -113,7 +113,7 @@ class Searcher:
         if words is None:
             words = self.read(generation, plan.texts, plan.text_weights, plan.time)
         words = self._beyond(generation, plan, words, excluded)
-        plan, words, cues = with_cues(generation, plan, self.params, words)
+        plan, words, cues = with_cues(generation, plan, words)
         asked = frozenset(channel for channel, _, _ in parts)
         if plan.texts:
             asked |= WORD_CHANNELS | ({Channel.TIME} & words.keys())

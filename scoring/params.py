@@ -198,7 +198,6 @@ class RankParams:
         spread: standard deviation of the background cosines, in (0, 1].
         decay: one per kind, index = kind.
         relevance: scale of the relevance vectors; None where the model makes none.
-        requests: scale of requests compared with requests; None: cues are not compared.
 
     Raises:
         BadScoringInput: when a value is outside its range.
@@ -208,7 +207,6 @@ class RankParams:
     spread: float
     decay: tuple[Decay, ...] = field(default_factory=_unset_as_fact)
     relevance: Scale | None = None
-    requests: Scale | None = None
 
     def __post_init__(self) -> None:
         """Refuse numbers that would break the bounds promised above."""

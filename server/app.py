@@ -78,12 +78,11 @@ def make_embedder(section: EmbedderSection) -> tuple[Embedder, str]:
 
 def rank_params(embedder: BatchingEmbedder) -> RankParams:
     """The ranking's numbers for one model."""
-    similarity, relevance, requests = embedder.calibration, embedder.relevance, embedder.requests
+    similarity, relevance = embedder.calibration, embedder.relevance
     return RankParams(
         mean=similarity.mean,
         spread=similarity.spread,
         relevance=Scale(relevance.mean, relevance.spread) if relevance is not None else None,
-        requests=Scale(requests.mean, requests.spread),
     )
 
 
@@ -184,7 +183,12 @@ class App:
         params = rank_params(embedder)
         partitions = Partitions(
             partial(
-                PartitionIndex, embedder.dim, params, Analyzer(), self.config.ranking.exact_rows_max
+                PartitionIndex,
+                embedder.dim,
+                params,
+                Analyzer(),
+                self.config.ranking.exact_rows_max,
+                embedder.requests,
             )
         )
         zone = self.config.ranking.zone

@@ -1,9 +1,10 @@
 """Canonical values: statements of one key held to say the same where they land on one value of it.
 
 The catalogue lists what a key can hold, by examples. A statement lands on the value of its nearest
-example that denies as it does, where that is near and no other value's is nearly as near; else on
-none. What a writer put into `value` counts before any guess. It never changes a record and never
-compares across keys.
+example that denies as it does, where no other value's is nearly as near and its words are those of
+that value; else on none: of the two errors, taking two values for one loses what was said. What a
+writer put into `value` counts before any guess. It never changes a record and never compares across
+keys.
 
 Invariant: statements that differ in a number, in whom or what circumstance they are about, or in a
 name that is not of the value itself never say the same.
@@ -32,8 +33,12 @@ from recalld.storage.record import MemoryRecord, Status
 Floats = NDArray[np.float32]
 NEAR_SPREADS_MIN = 2.0
 """Spreads above the background from which an example is near."""
-MARGIN_SPREADS_MIN = 0.4
-"""Spreads by which the nearest example has to be nearer than those of every other value."""
+MARGIN_SPREADS_MIN = 0.25
+"""Spreads by which the nearest example has to be nearer than those of every other value; measured
+with the default model (docs/CATALOGUE.md)."""
+SHARED_SHARE_MAX = 0.5
+"""Share of the words of the shorter of two statements above which they speak of the same thing."""
+TWO = 2
 QUALIFIED = re.compile(
     r"\b(?:but|except|unless|only|although|depends|sometimes|usually not)\b|但|除非|除了|不过|看情况|有时|只有",
     re.IGNORECASE,
@@ -49,25 +54,33 @@ class CanonicalKey:
         values: in the order of the catalogue.
         owners: int64[m], place of the value of each example.
         vectors: float32[m, dim], unit length, as memories of that key.
+        claims: what the examples say.
         denies: bool[m], whether an example denies.
+        words: of a statement that does not deny, and of one that does: the words that speak for
+            each value alone.
         names: names that the examples of each value hold.
     """
 
     values: tuple[str, ...]
     owners: NDArray[np.int64]
     vectors: Floats
+    claims: tuple[Claim, ...]
     denies: NDArray[np.bool_]
+    words: tuple[tuple[frozenset[str], ...], tuple[frozenset[str], ...]]
     names: tuple[frozenset[str], ...]
 
     @staticmethod
     def of(entry: KeyValues, vectors: Floats) -> CanonicalKey:
         """Lay out the values of a key; vectors float32[m, dim] of its examples in their order."""
         claims = [[Claim(text) for text in texts] for texts in entry.values.values()]
+        every = tuple(claim for some in claims for claim in some)
         return CanonicalKey(
             tuple(entry.values),
             np.repeat(np.arange(len(claims)), [len(some) for some in claims]),
             vectors,
-            np.array([claim.denies for some in claims for claim in some]),
+            every,
+            np.array([claim.denies for claim in every]),
+            (_own_words(claims, denies=False), _own_words(claims, denies=True)),
             tuple(frozenset(name for claim in some for name in claim.names) for some in claims),
         )
 
@@ -89,10 +102,13 @@ class CanonicalKey:
         best = np.full(len(self.values), -np.inf)
         np.maximum.at(best, self.owners[alike], spreads[alike])
         second, first = np.argsort(best, kind="stable")[-2:]
-        is_clear = best[first] >= NEAR_SPREADS_MIN and best[first] - best[second] >= (
-            MARGIN_SPREADS_MIN
-        )
-        return int(first) if is_clear else -1
+        if best[first] < NEAR_SPREADS_MIN or best[first] - best[second] < MARGIN_SPREADS_MIN:
+            return -1
+        shared = [len(claim.content.keys() & own) for own in self.words[claim.denies]]
+        if shared[first] <= max(count for at, count in enumerate(shared) if at != first):
+            return -1
+        own = np.flatnonzero(self.owners == first).tolist()
+        return -1 if any(_flips(claim, self.claims[place]) for place in own) else int(first)
 
 
 class CanonicalValues:
@@ -173,6 +189,31 @@ def _given(values: Sequence[str], given: Mapping[str, object]) -> int:
     return found[0] if len(found) == 1 else -1
 
 
+def _own_words(claims: Sequence[Sequence[Claim]], *, denies: bool) -> tuple[frozenset[str], ...]:
+    """The words that only one value's examples have, of those that deny or of those that do not.
+
+    Where a key holds two values, what denies one of them speaks for the other.
+    """
+
+    def words(value: Sequence[Claim], is_denied: bool) -> frozenset[str]:
+        """Words of a value's examples."""
+        return frozenset(w for claim in value if claim.denies == is_denied for w in claim.content)
+
+    alike = [words(value, denies) for value in claims]
+    own = [held.difference(*alike[:at], *alike[at + 1 :]) for at, held in enumerate(alike)]
+    if len(claims) == TWO:
+        one, other = (words(value, not denies) for value in claims)
+        own = [own[0] | (other - one), own[1] | (one - other)]
+    return tuple(own)
+
+
+def _flips(one: Claim, other: Claim) -> bool:
+    """Whether one denies what the other says in the same words."""
+    shared = (one.content & other.content).total()
+    least = min(one.content.total(), other.content.total())
+    return one.denies != other.denies and shared > SHARED_SHARE_MAX * least
+
+
 def _differ(one: Claim, other: Claim, own_names: frozenset[str]) -> bool:
     """Whether two statements of one value differ in what no value stands for."""
     apart = set(one.names) ^ set(other.names)
@@ -180,4 +221,5 @@ def _differ(one: Claim, other: Claim, own_names: frozenset[str]) -> bool:
         sorted(one.numbers) != sorted(other.numbers)
         or not apart <= own_names
         or one.bounds[1:] != other.bounds[1:]
+        or _flips(one, other)
     )

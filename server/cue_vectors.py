@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recalld.index.batching import BatchingEmbedder
-from recalld.index.cues import request_part
 from recalld.server.change import Change
 from recalld.storage.record import MemoryRecord
 
@@ -60,10 +59,8 @@ def kept_cues(change: Change, record: MemoryRecord) -> Floats | None:
 
 
 def _compared(embedder: BatchingEmbedder, vectors: Floats) -> Floats:
-    """The part of requests' vectors by which cues are compared."""
-    part = request_part(vectors, embedder.dim, embedder.width // embedder.dim)
-    assert part is not None
-    return part
+    """The part of requests' vectors by which cues are compared: similarity."""
+    return np.ascontiguousarray(vectors[:, : embedder.dim])
 
 
 def _stacked(embedder: BatchingEmbedder, rows: list[Floats]) -> Floats:

@@ -9,24 +9,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.index.cues import NEAR_FROM, NEAR_TO, CueBlock, request_part, score_cues
+from recalld.index.cues import NEAR_FROM, NEAR_TO, CueBlock, score_cues
+from recalld.index.embedder import Calibration, RequestBackground
 from recalld.index.errors import BadLabel, BadVector
 from recalld.index.filter import View
 from recalld.index.partition import PartitionIndex
 from recalld.index.plan import QueryPlan
-from recalld.scoring.params import Channel, RankParams, Scale
+from recalld.scoring.params import Channel, RankParams
 from tests.conformance.index_contract import unit_vectors
 from tests.index.test_partition import NOW, many
 
 DIM = unit_vectors(1).shape[1]
-SCALE = Scale(0.1, 0.2)
-PARAMS = RankParams(mean=0.0, spread=0.2, requests=SCALE)
+SCALE = Calibration(0.1, 0.2)
+BACKGROUND = RequestBackground(unit_vectors(2, 11) * np.float32(0.5), SCALE)
+PARAMS = RankParams(mean=0.0, spread=0.2)
 OFF = {Channel.ROLE: 0.0}
 
 
 def partition() -> PartitionIndex:
     """An empty one that compares cues."""
-    return PartitionIndex(DIM, PARAMS)
+    return PartitionIndex(DIM, PARAMS, requests=BACKGROUND)
 
 
 def asked(vector: np.ndarray, **fields: object) -> QueryPlan:
@@ -74,7 +76,8 @@ def test_scores_are_those_of_the_nearest_cue(
     cosines: list[list[float]], weights: list[float]
 ) -> None:
     """Each row has the score of its best cue under its best request; the first of equals counts."""
-    block = CueBlock()
+    nothing_shared = np.zeros((1, 2), np.float32)
+    block = CueBlock(background=RequestBackground(nothing_shared, SCALE))
     for label, row in enumerate(cosines, 1):
         vectors = np.array([[c, np.sqrt(max(0.0, 1 - c * c))] for c in row], np.float32)
         block = block.changed({label: vectors.reshape(-1, 2)})
@@ -82,7 +85,7 @@ def test_scores_are_those_of_the_nearest_cue(
         return
     requests = np.tile(np.array([[1.0, 0.0]], np.float32), (len(weights), 1))
     rows = block.labels[: block.count] - 1
-    found = score_cues(block, rows, (requests, tuple(weights)), SCALE, len(cosines))
+    found = score_cues(block, rows, (requests, tuple(weights)), len(cosines))
     for place, row in enumerate(cosines):
         spreads = [(np.float32(c) - SCALE.mean) / SCALE.spread for c in row]
         scores = [
@@ -144,7 +147,8 @@ def test_cues_survive_every_write_but_removal() -> None:
     assert index.generation.columns.count == 50
     assert index.cues_of(180).tolist() == cues[:2].tolist()
     assert len(index.cues_of(7)) == 0
-    assert index.search(asked(cues[1])).labels[0] == 180
+    ranked = index.search(asked(cues[1], k=50))
+    assert dict(zip(ranked.labels.tolist(), ranked.cues.tolist(), strict=True))[180] == 1
     index.update([table[179]], {180: cues[2:]})
     assert index.cues_of(180).tolist() == cues[2:].tolist()
     index.replace([table[179]], vectors[:1], {180: cues[:0]})
@@ -172,10 +176,22 @@ def test_unfit_cues_change_nothing() -> None:
     assert index.generation is before
 
 
-def test_the_last_part_of_a_vector_is_compared() -> None:
-    """Of vectors in parts the last one is compared; where it is not given, none is."""
-    whole = np.arange(8, dtype=np.float32).reshape(1, 8)
-    part = request_part(whole, 4, 2)
-    assert part is not None
-    assert part.tolist() == [[4, 5, 6, 7]]
-    assert request_part(whole[:, :4], 4, 2) is None
+def test_a_cue_at_the_centre_is_like_nothing() -> None:
+    """A cue that is just what all requests share is as near to any request as to none."""
+    centre = np.array([[1.0, 0.0]], np.float32)
+    block = CueBlock(background=RequestBackground(centre, Calibration(0.0, 0.2)))
+    block = block.changed({1: centre})
+    assert block.cosines(np.array([0.0, 1.0], np.float32)).tolist() == [0.0]
+    assert block.cosines(centre[0]).tolist() == [0.0]
+
+
+def test_what_requests_share_is_taken_off() -> None:
+    """Cosines are those of the rests of cue and request, each without the centre nearest to it."""
+    background, vectors = BACKGROUND, unit_vectors(12, 5)
+    block = CueBlock(background=background).changed({1: vectors[:6], 2: vectors[6:11]})
+    rests = []
+    for vector in vectors.astype(np.float64):
+        centre = max(background.centres.astype(np.float64), key=lambda c: float(c @ vector))
+        rests.append((vector - centre) / np.linalg.norm(vector - centre))
+    expected = [float(rest @ rests[11]) for rest in rests[:11]]
+    assert block.cosines(vectors[11]) == pytest.approx(expected, abs=1e-5)

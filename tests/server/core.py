@@ -116,7 +116,14 @@ class Core:
         self.log = structlog.wrap_logger(structlog.ReturnLogger())
         params = rank_params(self.embedder)
         self.partitions = Partitions(
-            partial(PartitionIndex, self.embedder.dim, params, Analyzer(), exact_max)
+            partial(
+                PartitionIndex,
+                self.embedder.dim,
+                params,
+                Analyzer(),
+                exact_max,
+                self.embedder.requests,
+            )
         )
         reload.reload(store, self.partitions, self.embedder, self.log, UTC)
         self.graphs = Graphs(self.log)

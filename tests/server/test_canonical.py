@@ -155,17 +155,21 @@ async def test_a_set_holds_each_value_once(core: Core) -> None:
 
 
 def test_a_statement_lands_where_one_value_is_clearly_nearest() -> None:
-    """It lands on the nearest example that denies alike: near enough, and clear of other values."""
+    """It lands on the nearest example that denies alike: near, clear of others, in words of its own."""
     axes = np.eye(5, dtype=np.float32)
     key = CanonicalKey.of(THEME, axes[:4])
     cases: list[tuple[str, list[float], int]] = [
-        ("a", [0.9, 0, 0, 0], 0),
-        ("a", [0, 0, 0.9, 0], 1),
-        ("not a", [0.9, 0.1, 0, 0.5], 1),
-        ("a", [0.5, 0, 0.499, 0], -1),
-        ("a", [0.1, 0, 0, 0], -1),
-        ("a, but b", [0.9, 0, 0, 0], -1),
-        ("a" * 201, [0.9, 0, 0, 0], -1),
+        ("dim", [0.9, 0, 0, 0], 0),
+        ("glaring", [0, 0, 0.9, 0], 1),
+        ("not dim", [0.9, 0.1, 0, 0.5], 1),
+        ("not glaring", [0, 0.5, 0.9, 0.1], 0),
+        ("dim", [0.5, 0, 0.499, 0], -1),
+        ("dim", [0.1, 0, 0, 0], -1),
+        ("dim", [0, 0, 0.9, 0], -1),
+        ("blue", [0.9, 0, 0, 0], -1),
+        ("dim, but blue", [0.9, 0, 0, 0], -1),
+        ("dim" + "!" * 200, [0.9, 0, 0, 0], -1),
+        ("not glaring displays", [0, 0.1, 0, 0.9], -1),
     ]
     for text, cosines, expected in cases:
         vector = np.array([*cosines, 0], np.float32)
@@ -202,4 +206,4 @@ def test_the_default_model_guesses_no_wrong_value() -> None:
         wrong += guess not in ("", row["value"])
         found += bool(guess) and guess == row["value"]
     assert wrong == 0
-    assert found >= len(rows) / 3
+    assert found >= len(rows) / 4

@@ -32,12 +32,12 @@ async def core() -> AsyncIterator[Core]:
 
 
 async def fill(core: Core, *cues: str) -> str:
-    """Three memories, the one with cues the farthest from the request; its id."""
+    """Three memories that share no word with the cue; the id of the one that has cues."""
     answer = await core.remember(
         "u",
         memory("zzz", relevant_when=cues),
-        memory("ordering some books in the harbour"),
-        memory("food in the harbour"),
+        memory("likes museums in Lisbon"),
+        memory("has a garden with roses"),
     )
     return str(answer.results[0].id)
 
