@@ -1,4 +1,4 @@
-"""What cues are worth: the same memories and requests, through a real server, with and without them.
+"""What cues are worth: the same memories and requests through a real server, with and without.
 
 The set holds memories with cues (`relevant_when`) among memories without, requests that share no
 word with memory or cue, and requests that need no memory at all. Every round has a store of its
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
-from recalld.bench.report import Cell, Report, Table, progress, publish
+from recalld.bench.report import Cell, Figure, Report, Step, Table, progress, publish
 from recalld.bench.target import CALL_TIMEOUT_S, Target, connect, own_server
 from recalld.v1.memory_service_pb2 import MemoryInput, RememberRequest
 from recalld.v1.recall_service_pb2 import RecallRequest
@@ -23,6 +23,8 @@ from recalld.v1.types_pb2 import Memory, Scope
 SET = Path("tests/data/cue_recall.jsonl")
 K = 5
 CUE_REASON = "a cue of the writer: "
+
+Found = tuple[bool, bool]
 
 
 @dataclass(frozen=True)
@@ -81,37 +83,45 @@ def ask(target: Target, scope: Scope, text: str) -> Asked:
     return Asked(tuple(hit.memory.content for hit in hits), by_cue)
 
 
+def judge(target: Target, scope: Scope, items: Sequence[Item], step: Step) -> list[Found]:
+    """What became of each memory's requests: found among the hits, and first of them."""
+    found = []
+    for item in items:
+        for text in item.requests:
+            hits = ask(target, scope, text).hits
+            found.append((item.content in hits, hits[:1] == (item.content,)))
+            step()
+    return found
+
+
 def run(target: Target, path: Path) -> Report:
     """Both rounds."""
     items, unrelated = load(path)
-    rounds = {"without": False, "with": True}
-    figures: dict[str, float | int | str | list[str] | None] = {}
+    figures: dict[str, Figure] = {}
     rows: list[list[Cell]] = []
     cued = [item for item in items if item.requests]
-    total = len(rounds) * (sum(len(item.requests) for item in cued) + len(unrelated))
+    total = 2 * (sum(len(item.requests) for item in cued) + len(unrelated))
     with progress("cues", total) as step:
-        for name, with_cues in rounds.items():
+        for name, with_cues in (("without", False), ("with", True)):
             scope = remember(target, items, with_cues=with_cues)
-            halves: dict[str, list[tuple[bool, bool]]] = {"chosen": [], "judged": []}
-            for number, item in enumerate(cued):
-                for text in item.requests:
-                    hits = ask(target, scope, text).hits
-                    found = (item.content in hits, hits[:1] == (item.content,))
-                    halves["judged" if number % 2 else "chosen"].append(found)
-                    step()
-            drawn = []
-            for text in unrelated:
-                drawn.append(ask(target, scope, text).by_cue > 0)
-                step()
-            share = sum(drawn) / max(1, len(drawn))
-            for half, found in {**halves, "all": [*halves["chosen"], *halves["judged"]]}.items():
-                hit, best = (sum(column) / len(found) for column in zip(*found, strict=True))
+            halves = {
+                "chosen": judge(target, scope, cued[::2], step),
+                "judged": judge(target, scope, cued[1::2], step),
+            }
+            for half, found in halves.items():
+                hit = sum(is_hit for is_hit, _ in found) / len(found)
+                best = sum(is_best for _, is_best in found) / len(found)
                 figures |= {f"{name}_{half}_hit_at_5": hit, f"{name}_{half}_best_at_1": best}
                 rows.append([f"{name} cues, {half}", len(found), hit, best])
+            drawn = 0
+            for text in unrelated:
+                drawn += ask(target, scope, text).by_cue > 0
+                step()
+            share = drawn / max(1, len(unrelated))
             figures[f"{name}_drawn"] = share
-            rows.append([f"{name} cues, needing none", len(drawn), share, None])
+            rows.append([f"{name} cues, needing none", len(unrelated), share, None])
     table = Table("Cues", ["round", "requests", "hit@5 (drawn)", "best@1"], rows)
-    return Report({"n": total // len(rounds), **figures}, [table])
+    return Report({"n": total // 2, **figures}, [table])
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
 """Lines of a catalogue's files: how they are read, and what each field of them may hold.
 
-It knows the form of fields, not what entries mean; whatever breaks a rule is named by file, line and
-field.
+It knows the form of fields, not what entries mean; whatever breaks a rule is named by file, line
+and field.
 """
 
 from __future__ import annotations
@@ -110,7 +110,9 @@ def check_fields(item: dict[str, Any], known: frozenset[str], where: str) -> Non
         raise CatalogueInvalid(f"{where}: {unknown[0]!r} is not one of {', '.join(sorted(known))}")
 
 
-def keys_of(item: dict[str, Any], name: str, owner: str, taken: dict[str, str], where: str) -> list[str]:
+def keys_of(
+    item: dict[str, Any], name: str, owner: str, taken: dict[str, str], where: str
+) -> list[str]:
     """Keys of memories, none of which another entry has."""
     keys = item.get(name, [])
     if not isinstance(keys, list):

@@ -1,4 +1,4 @@
-"""Cues: situations in which, by its writer's word, a memory matters, as vectors of example requests.
+"""Cues: situations in which a memory matters by its writer's word, as vectors of requests.
 
 A request near a cue of a memory says that the memory's role matters now. The block of one
 generation holds all its cues, each with the label of its memory; it knows nothing of texts, embeds
@@ -11,7 +11,7 @@ from request to request, and is 0 for a request no nearer than unrelated ones ar
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,6 +33,7 @@ NO_CUES: CueVectors = {}
 # Spreads above the background of unrelated requests between which a score goes from 0 to 1;
 # measured with the default model (docs/EVALUATION.md).
 NEAR_FROM, NEAR_TO = 2.75, 4.0
+COLUMNS = ("labels", "numbers", "vectors", "centres", "stretches")
 
 
 @dataclass(frozen=True)
@@ -86,9 +87,8 @@ class CueBlock:
                 vectors=np.zeros((0, added.shape[1]), np.float32), background=self.background
             )
         end = kept.count + len(added)
-        block = CueBlock(
-            *(grown(column, kept.count, end) for column in kept._columns()), end, self.background
-        )
+        columns = {name: grown(held, kept.count, end) for name, held in kept._columns().items()}
+        block = replace(kept, **columns, count=end)
         new = slice(kept.count, end)
         counts = [len(vectors) for vectors in given.values()]
         block.labels[new] = np.repeat(list(given), counts)
@@ -111,13 +111,12 @@ class CueBlock:
         if stays.all():
             return self
         kept = np.flatnonzero(stays)
-        return CueBlock(
-            *(column[kept] for column in self._columns()), len(kept), self.background
-        )
+        columns = {name: held[kept] for name, held in self._columns().items()}
+        return replace(self, **columns, count=len(kept))
 
-    def _columns(self) -> tuple[NDArray[Any], ...]:
-        """What is held of each cue, in the order of the attributes."""
-        return self.labels, self.numbers, self.vectors, self.centres, self.stretches
+    def _columns(self) -> dict[str, Any]:
+        """What is held of each cue, by attribute."""
+        return {name: getattr(self, name) for name in COLUMNS}
 
     def cosines(self, request: Floats) -> Floats:
         """Compare every cue with a request float32[dim], what all requests share taken off.

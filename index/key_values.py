@@ -1,4 +1,4 @@
-"""Canonical values of keys, as the catalogue lists them: what a key can hold, by example statements.
+"""Canonical values of keys, as the catalogue lists them: what a key can hold, by examples.
 
 Many wordings land on one value: short answers, nothing long-winded. It never embeds anything and
 judges no text. Invariants: a key and its synonyms belong to one entry; an example stands for one
@@ -16,7 +16,6 @@ from typing import Any
 
 from recalld.index.catalogue_lines import (
     check_count,
-    claim,
     examples_of,
     keys_of,
     object_of,
@@ -58,7 +57,7 @@ class Names:
         """What entries that were read before hold."""
         names = Names()
         for key, entry in entries.items():
-            names.keys |= {name: key for name in (key, *entry.synonyms)}
+            names.keys |= dict.fromkeys((key, *entry.synonyms), key)
             names.examples[key] = {t: v for v, texts in entry.values.items() for t in texts}
         return names
 
@@ -101,5 +100,3 @@ def values_hash(entries: Mapping[str, KeyValues]) -> str:
     """Hash everything of canonical values that is embedded: 32 hex digits."""
     texts = [[key, entry.values] for key, entry in entries.items()]
     return hashlib.sha256(json.dumps(texts).encode("ascii")).hexdigest()[:32]
-
-

@@ -149,7 +149,9 @@ def _read_into(
     for where, item in read_lines(path):
         kind = next((kind for kind in FIELDS if kind in item), "")
         if not kind:
-            raise CatalogueInvalid(f"{where}: is neither a role nor a situation nor values of a key")
+            raise CatalogueInvalid(
+                f"{where}: is neither a role nor a situation nor values of a key"
+            )
         check_fields(item, FIELDS[kind], where)
         name = item[kind]
         form = KEY if kind == VALUES_OF else ID
@@ -186,7 +188,9 @@ def _fill_role(
     """Add one line to a role."""
     gloss = object_of(item, "gloss", where)
     check_fields(gloss, frozenset(LANGUAGES), f"{where}: gloss")
-    role.gloss |= {lang: line_of_text(text, f"{where}: gloss.{lang}") for lang, text in gloss.items()}
+    role.gloss |= {
+        lang: line_of_text(text, f"{where}: gloss.{lang}") for lang, text in gloss.items()
+    }
     role.keys += keys_of(item, "keys", name, taken, where)
     kinds = item.get("kinds", [])
     if not isinstance(kinds, list) or not all(kind in tuple(KINDS) for kind in kinds):

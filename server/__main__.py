@@ -157,7 +157,7 @@ def check_catalogue(
     file: Annotated[
         Path | None,
         typer.Argument(
-            help="own roles, situations and values of keys; default: ranking.catalogue_file, if it is set",
+            help="own entries; default: ranking.catalogue_file, if it is set",
             show_default=False,
         ),
     ] = None,

@@ -25,8 +25,8 @@ CURRENT = frozenset({Status.ACTIVE, Status.CONFLICTED})
 PAST = frozenset({Status.SUPERSEDED, Status.EXPIRED})
 ROLES = ("user", "assistant", "system", "tool")
 CUE_WEIGHT = 1.0
-"""Multiplier of the role channel for a cue that is near, where the channel has no weight of its own:
-the writer's word needs no catalogue behind it."""
+"""Multiplier of the role channel for a cue that is near, where the channel has no weight of its
+own: the writer's word needs no catalogue behind it."""
 
 CHANNELS: dict[int, Channel] = {
     pb.Channel.CHANNEL_VECTOR: Channel.VECTOR,

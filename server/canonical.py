@@ -40,7 +40,8 @@ SHARED_SHARE_MAX = 0.5
 """Share of the words of the shorter of two statements above which they speak of the same thing."""
 TWO = 2
 QUALIFIED = re.compile(
-    r"\b(?:but|except|unless|only|although|depends|sometimes|usually not)\b|但|除非|除了|不过|看情况|有时|只有",
+    r"\b(?:but|except|unless|only|although|depends|sometimes|usually not)\b"
+    r"|但|除非|除了|不过|看情况|有时|只有",
     re.IGNORECASE,
 )
 """The statement holds in part, so no single value says it."""
@@ -172,9 +173,7 @@ def _may_be_twin(change: Change, record: MemoryRecord, rival: MemoryRecord) -> b
     return is_settled and same_form and is_kept and holds_now(rival, change.now_us)
 
 
-def _value(
-    change: Change, canonical: CanonicalKey, record: MemoryRecord, vector: Floats
-) -> int:
+def _value(change: Change, canonical: CanonicalKey, record: MemoryRecord, vector: Floats) -> int:
     """Place of a record's value: the one its writer gave, else a guess; -1 = none."""
     if record.value_json:
         return _given(canonical.values, json.loads(record.value_json))

@@ -19,7 +19,7 @@ from recalld.storage.record import MemoryRecord
 
 Floats = NDArray[np.float32]
 SLICE_COUNT = 4
-"""Cues asked for at once: cues queue with requests, and a recall must not wait for a whole batch."""
+"""Cues asked for at once: they queue with requests, and no recall must wait for a whole batch."""
 
 
 async def embed_cues(

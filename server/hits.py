@@ -120,7 +120,7 @@ def _cue_of(record: MemoryRecord, number: int) -> str:
 
 
 def _witnesses(evidence: list[float], name: str, cue: str) -> tuple[bool, tuple[str, ...]]:
-    """Whether independent channels agree on a memory of some key and cue, and what speaks for it."""
+    """Whether independent channels agree on a memory of some key and cue, and what for."""
     key = evidence[Channel.KEY] > 0
     identifier = evidence[Channel.IDENTIFIER] > 0
     keyword = evidence[Channel.KEYWORD] >= KEYWORD_AGREES

@@ -142,10 +142,7 @@ def _written_back(store: Store, rows: list[StoredMemory]) -> list[StoredMemory]:
     written: list[StoredMemory] = []
     for tenant, group in by_tenant.items():
         revision = store.revisions().get(tenant, 0) + 1
-        changed = [
-            replace(row, record=replace(row.record, revision=revision))
-            for row in group
-        ]
+        changed = [replace(row, record=replace(row.record, revision=revision)) for row in group]
         store.write(WriteBatch(tenant, revision, tuple(changed)))
         written += changed
     return written

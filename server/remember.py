@@ -75,7 +75,8 @@ class Remember:
             vector = next(vectors) if draft.vector is None else draft.vector
             row[: len(vector)] = vector
         return [
-            Draft(draft.record, row, own) for draft, row, own in zip(drafts, whole, cues, strict=True)
+            Draft(draft.record, row, own)
+            for draft, row, own in zip(drafts, whole, cues, strict=True)
         ]
 
     def _plan(self, change: Change, drafts: list[Draft]) -> pb.RememberResponse:

@@ -74,9 +74,7 @@ class Roles:
         )
         log.info("role catalogue ready", roles=len(roles), situations=len(situations))
 
-    async def _values(
-        self, embedder: BatchingEmbedder, folder: Path, log: Any
-    ) -> CanonicalValues:
+    async def _values(self, embedder: BatchingEmbedder, folder: Path, log: Any) -> CanonicalValues:
         """Values of keys with their vectors."""
         entries = self.catalogue.values
         path = folder / f"{embedder.fingerprint}-values-{values_hash(entries)}.npy"

@@ -44,3 +44,25 @@ def test_recall_by_meaning(tmp_path: Path) -> None:
             answer = stubs.recall.Recall(request, timeout=60)
             assert not answer.degraded
             assert TEXTS[place] in [hit.memory.content for hit in answer.hits], question
+
+
+@pytest.mark.model
+@pytest.mark.skipif(not (MODEL_DIR / "model.onnx").exists(), reason="the model is not built")
+def test_a_cue_leads_to_what_no_word_leads_to(tmp_path: Path) -> None:
+    """With the real model a cue brings its memory first, by its name, also after a kill."""
+    made = [memory(text) for text in TEXTS]
+    made.append(memory("Knee ligament torn last winter", relevant_when=["planning exercise"]))
+    request = pb.RecallRequest(scope=scope("u"), text="set me up a fitness routine", k=3)
+    with running_server(data_dir=tmp_path, embedder="onnx") as server:
+        with Stubs(server.target) as stubs:
+            stubs.memory.Remember(remember_request("u", *made), timeout=60)
+            before = stubs.recall.Recall(request, timeout=60).hits
+        server.kill()
+        server.restart()
+        with Stubs(server.target) as stubs:
+            after = stubs.recall.Recall(request, timeout=60).hits
+    assert before[0].memory.content == made[-1].content
+    assert "a cue of the writer: planning exercise" in before[0].reasons
+    assert [(hit.memory.id, hit.score) for hit in after] == [
+        (hit.memory.id, hit.score) for hit in before
+    ]

@@ -27,7 +27,9 @@ class Gated(HashEmbedder):
         self.entered = threading.Event()
         self.gate = threading.Event()
         self.gate.set()
-        assert self.calibration and self.requests  # measured by runs of its own, which do not count below
+        assert (
+            self.calibration and self.requests
+        )  # measured by runs of its own, which do not count below
         self.runs.clear()
         self.entered.clear()
 

@@ -46,7 +46,7 @@ _WRITES = st.lists(
 
 @given(writes=_WRITES)
 def test_a_block_holds_what_a_dictionary_holds(writes: list[tuple[int, int | None]]) -> None:
-    """After any writes and removals each memory has its last cues, and older views are unchanged."""
+    """After any writes each memory has its last cues, and older views are unchanged."""
     block, held = CueBlock(), dict[int, np.ndarray]()
     views = [(block, dict(held))]
     for seed, (label, count) in enumerate(writes):
@@ -104,7 +104,7 @@ def test_scores_are_those_of_the_nearest_cue(
 
 
 def test_a_matching_cue_wins() -> None:
-    """A memory whose cue is the request comes first, its cue is named, and others keep their score."""
+    """A memory whose cue is the request comes first, by that cue; others keep their score."""
     index, vectors = partition(), unit_vectors(6)
     request = vectors[5]
     index.add(many(5), vectors[:5])

@@ -1,4 +1,4 @@
-"""Canonical values of keys: what is built in, what is refused, and what a file of one's own adds."""
+"""Canonical values of keys: what is built in, what is refused, what a file of one's own adds."""
 
 from __future__ import annotations
 

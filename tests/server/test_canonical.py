@@ -155,7 +155,7 @@ async def test_a_set_holds_each_value_once(core: Core) -> None:
 
 
 def test_a_statement_lands_where_one_value_is_clearly_nearest() -> None:
-    """It lands on the nearest example that denies alike: near, clear of others, in words of its own."""
+    """It lands on the nearest example that denies alike: near, clear, in words of its own."""
     axes = np.eye(5, dtype=np.float32)
     key = CanonicalKey.of(THEME, axes[:4])
     cases: list[tuple[str, list[float], int]] = [
