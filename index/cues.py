@@ -87,7 +87,9 @@ class CueBlock:
                 vectors=np.zeros((0, added.shape[1]), np.float32), background=self.background
             )
         end = kept.count + len(added)
-        columns = {name: grown(held, kept.count, end) for name, held in kept._columns().items()}
+        columns: dict[str, Any] = {
+            name: grown(held, kept.count, end) for name, held in kept._columns().items()
+        }
         block = replace(kept, **columns, count=end)
         new = slice(kept.count, end)
         counts = [len(vectors) for vectors in given.values()]

@@ -129,7 +129,8 @@ class Embedder(Protocol):
         calibration: background cosine of this model.
         relevance: background cosine of the relevance vectors that stand behind the others; None
             where the model makes none.
-        requests: background of requests compared with requests.
+        requests: background of requests compared with requests; None where the model tells none
+            apart.
 
     Thread safety: every method may be called from any thread at any time.
     """
@@ -155,8 +156,8 @@ class Embedder(Protocol):
         """Background cosine of the relevance vectors, if the model makes any."""
 
     @property
-    def requests(self) -> RequestBackground:
-        """Background of requests compared with requests."""
+    def requests(self) -> RequestBackground | None:
+        """Background of requests compared with requests, if the model tells any apart."""
 
     def embed(self, texts: Sequence[str], *, is_query: bool) -> NDArray[np.float32]:
         """Embed texts.
@@ -205,13 +206,13 @@ def measure_calibration(embedder: Embedder, part: int = 0) -> Calibration:
     return Calibration(round(float(cosines.mean()), 6), round(float(cosines.std()), 6))
 
 
-def measure_requests(embedder: Embedder) -> RequestBackground:
+def measure_requests(embedder: Embedder) -> RequestBackground | None:
     """Measure what requests have in common under an embedder, on the built-in unrelated ones.
 
-    Complexity: embeds 16 short texts.
+    Returns:
+        The background; None where the model tells no requests apart.
 
-    Raises:
-        BadVector: the vectors are unusable, for example all the same.
+    Complexity: embeds 16 short texts.
     """
     requests = embedder.embed(UNRELATED_REQUESTS, is_query=True)[:, : embedder.dim]
     is_chinese = np.array([text[0] >= "\u4e00" for text in UNRELATED_REQUESTS])
@@ -219,8 +220,8 @@ def measure_requests(embedder: Embedder) -> RequestBackground:
     pairs = np.triu_indices(len(requests), 1)
     apart = RequestBackground(centres, Calibration(0.0, 1.0)).apart(requests)
     cosines = (apart @ apart.T).astype(np.float64)[pairs]
-    scale = Calibration(round(float(cosines.mean()), 6), round(float(cosines.std()), 6))
-    return RequestBackground(centres, scale)
+    mean, spread = round(float(cosines.mean()), 6), round(float(cosines.std()), 6)
+    return RequestBackground(centres, Calibration(mean, spread)) if spread > 0 else None
 
 
 def make_fingerprint(parts: Mapping[str, str | int]) -> str:

@@ -67,7 +67,7 @@ class HashEmbedder:
         return measure_calibration(self)
 
     @cached_property
-    def requests(self) -> RequestBackground:
+    def requests(self) -> RequestBackground | None:
         """Background of requests, measured at first use."""
         return measure_requests(self)
 
