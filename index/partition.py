@@ -68,12 +68,9 @@ class PartitionIndex:
         self._parts = len(params.scales())
         tables = factor_table(params), factor_table(params, tentative=1.0)
         self._searcher = Searcher(params, analyzer or Analyzer(), exact_max, *tables)
-        self.generation = Generation(
-            Columns.empty(),
-            Postings(),
-            tuple(VectorBlock.empty(dim) for _ in range(self._parts)),
-            cues=CueBlock(background=requests),
-        )
+        blocks = tuple(VectorBlock.empty(dim) for _ in range(self._parts))
+        cues = CueBlock(background=requests)
+        self.generation = Generation(Columns.empty(), Postings(), blocks, cues=cues)
 
     def __len__(self) -> int:
         """Return the number of live rows."""

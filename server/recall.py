@@ -242,7 +242,8 @@ class Recall:
 
     async def _search(self, part: Partition, plan: QueryPlan, reading: Reading | None) -> Ranking:
         """Search, on the loop when it is short, else on the pool."""
-        if plan.roles is None and len(part.index) <= INLINE_ROW_COUNT_MAX:
+        vector_count = len(part.index) + part.index.generation.cues.count
+        if plan.roles is None and vector_count <= INLINE_ROW_COUNT_MAX:
             return part.index.search(plan, reading)
         return await asyncio.get_running_loop().run_in_executor(
             self.pool, partial(part.index.search, plan, reading)
