@@ -86,6 +86,12 @@ def rank_params(embedder: BatchingEmbedder) -> RankParams:
     )
 
 
+def make_partitions(embedder: BatchingEmbedder, params: RankParams, exact_max: int) -> Partitions:
+    """No partition yet; each gets an index for vectors of one model, and shares the analyzer."""
+    make = partial(PartitionIndex, embedder.dim, params, Analyzer(), exact_max, embedder.requests)
+    return Partitions(make)
+
+
 @dataclass
 class App:
     """One running server."""
@@ -181,16 +187,7 @@ class App:
         store = await asyncio.to_thread(DuckDBStore, self.config.storage.data_dir, options)
         stack.push_async_callback(asyncio.to_thread, store.close)
         params = rank_params(embedder)
-        partitions = Partitions(
-            partial(
-                PartitionIndex,
-                embedder.dim,
-                params,
-                Analyzer(),
-                self.config.ranking.exact_rows_max,
-                embedder.requests,
-            )
-        )
+        partitions = make_partitions(embedder, params, self.config.ranking.exact_rows_max)
         zone = self.config.ranking.zone
         loaded = await asyncio.to_thread(reload.reload, store, partitions, embedder, self.log, zone)
         measures.memories.set(loaded.memory_count)

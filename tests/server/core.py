@@ -11,22 +11,18 @@ import time
 from collections.abc import AsyncIterator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import UTC
-from functools import partial
 from typing import Any
 
 import structlog
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from recalld.index.analyzer import Analyzer
 from recalld.index.batching import BatchingEmbedder
 from recalld.index.hash_embedder import HashEmbedder
-from recalld.index.partition import PartitionIndex
 from recalld.server import metrics, reload, services
-from recalld.server.app import rank_params
+from recalld.server.app import make_partitions, rank_params
 from recalld.server.call import Call
 from recalld.server.config import Config
 from recalld.server.graphs import Graphs
-from recalld.server.partitions import Partitions
 from recalld.server.roles import Roles
 from recalld.server.sections import TracesSection
 from recalld.server.traces import Traces
@@ -115,16 +111,7 @@ class Core:
         self.embedder = BatchingEmbedder(HashEmbedder(dim), requests_per_run_max=1)
         self.log = structlog.wrap_logger(structlog.ReturnLogger())
         params = rank_params(self.embedder)
-        self.partitions = Partitions(
-            partial(
-                PartitionIndex,
-                self.embedder.dim,
-                params,
-                Analyzer(),
-                exact_max,
-                self.embedder.requests,
-            )
-        )
+        self.partitions = make_partitions(self.embedder, params, exact_max)
         reload.reload(store, self.partitions, self.embedder, self.log, UTC)
         self.graphs = Graphs(self.log)
         self.metrics = metrics.create()
