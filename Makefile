@@ -11,7 +11,7 @@ PY := $(BIN)/python
 export HNSWLIB_NO_NATIVE := 1
 
 .PHONY: help setup run test test-fast lint types fmt gen gen-check proto-lint proto-baseline model eval bench \
-	fit-weights 	golden-update test-nojit test-bounds test-crash train-relevance wheel wheel-test lock ci clean view
+	fit-weights 	golden-update load-test bench-overload bench-soak test-isolation test-nojit test-bounds test-crash train-relevance train-judge wheel wheel-test lock ci clean view
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -83,13 +83,30 @@ fit-weights: setup ## what weights the sets suggest, cross-validated; changes no
 
 bench: setup ## figures of kernels, embedder, store and server, each beside its baseline
 	mkdir -p bench/out
-	for bench in kernels embedder store recall; do $(PY) -m recalld.bench.bench_$$bench; done
+	for bench in kernels embedder store recall fairness purge; do $(PY) -m recalld.bench.bench_$$bench; done
+
+build/ghz: ## a load generator that is not ours; needs Go
+	mkdir -p build
+	GOBIN=$(CURDIR)/build go install github.com/bojand/ghz/cmd/ghz@v0.121.0
+
+load-test: setup build/ghz ## ten seconds of recalls by ghz against the server of `make run`
+	$(BIN)/recalld remember "Allergic to peanuts" --user load-test --key allergy
+	build/ghz --config bench/ghz/recall.toml --duration 10s 127.0.0.1:7600
+
+bench-overload: setup ## what is still answered at three times the peak; about two minutes
+	$(PY) -m recalld.bench.bench_overload
+
+bench-soak: setup ## whether memory stays flat: make bench-soak OPERATIONS=50000
+	$(PY) -m recalld.bench.bench_soak --operations $(or $(OPERATIONS),1000000)
 
 golden-update: setup ## rewrite the golden rankings; review the diff
 	GOLDEN_UPDATE=1 $(PY) -m pytest tests/golden
 
-test-crash: $(VENV)/.installed ## kill -9 and damaged files, a thousand rounds
+test-crash: $(VENV)/.installed ## a thousand kills, every failing call; tells each kill
 	CRASH_ROUNDS=1000 $(PY) -m pytest tests/crash
+
+test-isolation: $(VENV)/.installed ## a million random calls of several tenants, nothing foreign in any answer
+	ISOLATION_STEPS=1000000 $(PY) -m pytest tests/isolation
 
 test-nojit: $(VENV)/.installed ## kernels as plain Python
 	NUMBA_DISABLE_JIT=1 $(PY) -m pytest tests/scoring tests/index -m "not model"
@@ -107,9 +124,15 @@ wheel-test: wheel ## smoke test from the built wheel
 	build/wheel-venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps dist/*.whl
 	cd build && wheel-venv/bin/recalld --help > /dev/null && wheel-venv/bin/python ../tests/wheel_smoke.py
 
-train-relevance: setup ## train the relevance update anew; needs PyTorch, an hour on two cores
+train-relevance: setup ## train the relevance update anew, the average of three runs; needs PyTorch, two to three hours
 	$(PY) -m pip install --quiet --disable-pip-version-check "torch>=2.9"
-	$(PY) -m recalld.index.relevance_train
+	mkdir -p build
+	for seed in 0 1 2; do $(PY) -m recalld.index.relevance_train --seed $$seed --out build/relevance-$$seed.npz; done
+	$(PY) -m recalld.index.relevance_average build/relevance-[012].npz --out index/relevance/update.npz
+
+train-judge: setup ## train the judge of statement pairs anew; needs PyTorch, ten minutes
+	$(PY) -m pip install --quiet --disable-pip-version-check "torch>=2.9"
+	$(PY) -m recalld.bench.train_judge --model "$$($(PY) -c 'import os; from recalld.index.embedder import default_model_dir as d; print(d(os.environ))')"
 
 lock: $(VENV)/.installed ## renew the lock files
 	requirements/lock.sh

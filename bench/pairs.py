@@ -1,8 +1,7 @@
 """Relevance pairs that training never saw, as stores of about three hundred memories.
 
 Each item brings the memories that its request needs and some that look closer; a few requests need
-none. Pooled, every request is put to all of them. Never used for training: `KEPT_OUT` is the rest
-that `recalld.index.relevance_train` keeps out.
+none. Pooled, every request is put to all of them. Training leaves these items out.
 """
 
 import random
@@ -13,7 +12,6 @@ from recalld.bench.ranked import Corpus, Question, Record
 from recalld.index.relevance_pairs import Pair, read_pairs, split
 from recalld.v1.types_pb2 import MemoryKind
 
-ONE_IN, KEPT_OUT = 10, 3  # as in training
 STORE_COUNT = 300  # memories of a store, about
 SEED = 0  # of the order of items, so that a store mixes domains
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -27,7 +25,7 @@ def load(folder: Path) -> list[Corpus]:
     Raises:
         PairsInvalid: there are none, or a line is malformed.
     """
-    _, kept_out = split(read_pairs(folder), ONE_IN, KEPT_OUT)
+    _, kept_out = split(read_pairs(folder))
     random.Random(SEED).shuffle(kept_out)
     stores: list[list[Pair]] = [[]]
     for pair in kept_out:

@@ -135,7 +135,10 @@ class Analyzer:
             if len(self._stems) >= STEM_CACHE_COUNT_MAX:
                 self._stems.clear()
             # Only plain words are cached under their own spelling, so `analyze` may trust a hit.
-            self._stems[word] = self._stems[run] = stem
+            self._stems[word] = stem
+            # Words as long as a text would make a bounded cache a large one.
+            if len(run) <= TOKEN_CHARS_MAX:
+                self._stems[run] = stem
         words.append(stem)
 
     def _compound(

@@ -40,6 +40,9 @@ STRING_FIELDS = (
     "source_uri",
     "language",
 )
+# Rows of the block of links.
+LINK_COUNT = 2
+IDENTITY, HEIR = range(LINK_COUNT)
 KEY, AGENT, SESSION, NAMESPACE, SOURCE_SESSION, SOURCE_URI, LANGUAGE = range(len(STRING_FIELDS))
 _LIMITS = (
     KIND_COUNT,
@@ -66,6 +69,8 @@ class IndexRow:
             time), `superseded_time_us` when that became known (record time, not 0 if superseded);
             `named_*_us` and `past_time_us` are those of recalld.index.memory_times.
         doubt: number of recalld.scoring.params.Doubt.
+        identity, heir: numbers that stand for this memory and for the one that replaced it or
+            weighs more; 0 = none.
         metadata: JSON object.
     """
 
@@ -91,6 +96,8 @@ class IndexRow:
     named_to_us: int = 0
     past_time_us: int = 0
     doubt: int = 0
+    identity: int = 0
+    heir: int = 0
     agent_id: str = ""
     session_id: str = ""
     namespace: str = ""
@@ -148,6 +155,7 @@ class Columns:
         count: rows, removed ones included; live_count: rows not removed.
         labels: int64[capacity]; alive: uint8[capacity]; confidence: float32[capacity].
         small: uint8[SMALL_COUNT, capacity]; times: int64[TIME_COUNT, capacity].
+        links: int64[LINK_COUNT, capacity].
         strings: int32[len(STRING_FIELDS), capacity], numbers in `dictionaries`.
         metadata: int32[capacity], numbers in `objects`.
         row_of: label -> row, of live rows and of rows newer than this view.
@@ -160,6 +168,7 @@ class Columns:
     confidence: NDArray[np.float32]
     small: NDArray[np.uint8]
     times: NDArray[np.int64]
+    links: NDArray[np.int64]
     strings: NDArray[np.int32]
     metadata: NDArray[np.int32]
     dictionaries: tuple[Dictionary, ...]
@@ -177,6 +186,7 @@ class Columns:
             np.zeros(0, np.float32),
             np.zeros((SMALL_COUNT, 0), np.uint8),
             np.zeros((TIME_COUNT, 0), np.int64),
+            np.zeros((LINK_COUNT, 0), np.int64),
             np.zeros((len(STRING_FIELDS), 0), np.int32),
             np.zeros(0, np.int32),
             tuple(Dictionary() for _ in STRING_FIELDS),
@@ -201,6 +211,7 @@ class Columns:
             confidence=grown(self.confidence, self.count, end),
             small=grown(self.small, self.count, end, axis=1),
             times=grown(self.times, self.count, end, axis=1),
+            links=grown(self.links, self.count, end, axis=1),
             strings=grown(self.strings, self.count, end, axis=1),
             metadata=grown(self.metadata, self.count, end),
         )
@@ -218,6 +229,7 @@ class Columns:
             confidence=self.confidence.copy(),
             small=self.small.copy(),
             times=self.times.copy(),
+            links=self.links.copy(),
             strings=self.strings.copy(),
             metadata=self.metadata.copy(),
         )
@@ -251,6 +263,7 @@ class Columns:
             self.confidence[rows].copy(),
             np.ascontiguousarray(self.small[:, rows]),
             np.ascontiguousarray(self.times[:, rows]),
+            np.ascontiguousarray(self.links[:, rows]),
             strings,
             np.array(metadata, dtype=np.int32),
             dictionaries,
@@ -262,17 +275,13 @@ class Columns:
         """Fill one row; only called on rows that no older view looks at."""
         self.small[:, place] = row.small()
         self.times[:, place] = row.times()
+        self.links[:, place] = row.identity, row.heir
         self.confidence[place] = row.confidence
         self.strings[:, place] = [
             dictionary.enter(value)
             for dictionary, value in zip(self.dictionaries, row.strings(), strict=True)
         ]
         self.metadata[place] = self.objects.enter(canonical(row.metadata), row.metadata)
-
-
-def searched_text(row: IndexRow) -> str:
-    """The text in which words are looked for: the row's own, and its key."""
-    return f"{row.text}\n{row.key}" if row.key else row.text
 
 
 def check_rows(rows: Sequence[IndexRow]) -> None:

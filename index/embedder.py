@@ -131,6 +131,7 @@ class Embedder(Protocol):
             where the model makes none.
         requests: background of requests compared with requests; None where the model tells none
             apart.
+        base_model: what the model was made from; "" where that is not known.
 
     Thread safety: every method may be called from any thread at any time.
     """
@@ -158,6 +159,10 @@ class Embedder(Protocol):
     @property
     def requests(self) -> RequestBackground | None:
         """Background of requests compared with requests, if the model tells any apart."""
+
+    @property
+    def base_model(self) -> str:
+        """What the model was made from."""
 
     def embed(self, texts: Sequence[str], *, is_query: bool) -> NDArray[np.float32]:
         """Embed texts.

@@ -39,7 +39,15 @@ class BadVector(IndexLayerError):
 
 
 class EmbedQueueFull(IndexLayerError):
-    """Raised when too many texts wait for the embedder; nothing was done, try again later."""
+    """Raised when too many texts wait for the embedder; nothing was done.
+
+    A retry can help after `retry_after_s` seconds.
+    """
+
+    def __init__(self, message: str, *, retry_after_s: float = 0.2) -> None:
+        """Keep when to come again."""
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
 
 
 class EmbedderClosed(IndexLayerError):

@@ -14,6 +14,7 @@ from recalld.index.columns import Columns
 from recalld.index.cues import CueBlock, CueVectors
 from recalld.index.evidence import Words
 from recalld.index.exact import VectorBlock
+from recalld.index.heirs import Heirs, find_heirs
 from recalld.index.postings import Postings
 from recalld.index.relation import Neighbours, find_neighbours
 from recalld.index.roles import RoleRows
@@ -64,6 +65,16 @@ class Generation:
     def cue_rows(self) -> NDArray[np.int64]:
         """Row of each cue's memory, -1 where it is not live; found when first asked for."""
         return self.cues.rows(self.columns)
+
+    @cached_property
+    def is_of_turns(self) -> bool:
+        """Whether most rows stand beside others in a conversation."""
+        return 2 * len(self.neighbours.earlier) > self.columns.live_count
+
+    @cached_property
+    def heirs(self) -> Heirs:
+        """Rows that stand for replaced ones; found when first asked for."""
+        return find_heirs(self.columns)
 
 
 class Reading(NamedTuple):

@@ -58,6 +58,7 @@ class HashEmbedder:
             raise ValueError(f"dim must be in [{DIM_MIN}, {DIM_MAX}], got {dim}")
         self.dim = dim
         self.relevance = None
+        self.base_model = ""
         self.max_tokens = TOKENS_MAX
         self.fingerprint = make_fingerprint({"scheme": SCHEME, "dim": dim})
 

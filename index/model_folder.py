@@ -45,6 +45,7 @@ class ModelFolder:
         pad_id: token id for padding; it is masked, so it only has to exist.
         calibration: background cosine if the folder states it, else None.
         relevance: the same of the relevance vectors, if the folder states it, else None.
+        base_model: what the model was made from, as the folder states it; "" = unknown.
         fingerprint: 32 hex digits over all of the above but the calibrations.
     """
 
@@ -57,6 +58,7 @@ class ModelFolder:
     pad_id: int
     calibration: Calibration | None
     relevance: Calibration | None
+    base_model: str
     fingerprint: str
 
 
@@ -89,6 +91,7 @@ def read_model_folder(folder: Path) -> ModelFolder:
         pad_id=_integer(own.get("pad", config.get("pad_token_id")), 0),
         calibration=_calibration(own, "calibration"),
         relevance=_calibration(own, "relevance_calibration"),
+        base_model=str(own.get("base_model", "")),
         fingerprint=make_fingerprint(
             {
                 **hashes,

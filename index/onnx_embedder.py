@@ -55,6 +55,7 @@ class OnnxEmbedder:
         about = read_model_folder(folder)
         self.fingerprint = about.fingerprint
         self.max_tokens = about.max_tokens
+        self.base_model = about.base_model
         self._prefix = {True: about.query_prefix, False: about.passage_prefix}
         self._pooling = about.pooling
         self._pad_id = about.pad_id

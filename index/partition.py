@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from recalld.index.analyzer import Analyzer
 from recalld.index.backend import IndexBackend, split_vectors
-from recalld.index.columns import Columns, IndexRow, check_rows, searched_text
+from recalld.index.columns import Columns, IndexRow, check_rows
 from recalld.index.conditions import Filter
 from recalld.index.cues import NO_CUES, CueBlock, CueVectors, check_cues
 from recalld.index.embedder import RequestBackground
@@ -31,6 +31,7 @@ from recalld.index.plan import QueryPlan, Ranking
 from recalld.index.postings import Postings
 from recalld.index.search import Searcher
 from recalld.index.time_channel import TimeAsked
+from recalld.index.words import searched_text
 from recalld.scoring.decay import factor_table
 from recalld.scoring.params import RankParams
 

@@ -97,6 +97,7 @@ class Ranking(Ranked):
         past: bool[h], hits that are past their time.
         cues: int64[h], the cue of each hit that speaks for it, by its place among the memory's
             cues; -1 = none.
+        inherited: bool[h], hits that answer for what they replaced (recalld.index.heirs).
     """
 
     matched: int = 0
@@ -104,6 +105,7 @@ class Ranking(Ranked):
     excluded: NDArray[np.int64] = field(default_factory=lambda: np.zeros(EXCLUDED_COUNT, np.int64))
     past: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
     cues: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    inherited: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
 
     def __len__(self) -> int:
         """Return how many hits there are."""

@@ -23,6 +23,8 @@ from recalld.index.e5_container import E5Container
 PARTS = ("q", "k", "v", "ao", "fi", "fo")
 # Texts of like length run together, so many at once: padding costs as much as words.
 GROUP_COUNT = 32
+# Cosines of the encoder lie between 0.7 and 0.9 before training, and fall to lower ones soon.
+THRESHOLD_START = 0.6
 
 
 class LowRank(nn.Module):
@@ -94,6 +96,9 @@ class RelevanceEncoder(nn.Module):
         self.layers = nn.ModuleList(
             Layer(container, number, rank) for number in range(first, container.shape.layers)
         )
+        # Similarity above which a memory matters at all: what is trained against it keeps its
+        # meaning from request to request.
+        self.threshold = nn.Parameter(torch.tensor(THRESHOLD_START))
 
     def forward(self, states: Sequence[NDArray[np.float16]]) -> Tensor:
         """Encode texts given as hidden states float16[length, hidden]; float32[n, hidden]."""

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 import random
+import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from recalld.index.errors import PairsInvalid
 
+KEPT_OUT_ONE_IN = 10
 DISTRACTORS_PER_EXAMPLE = 3
 ASIDE_SHARE = 0.25
 # Distractors shorter than this, relative to the relevant memory, are joined with another one.
@@ -97,11 +99,15 @@ def _language(texts: Sequence[str]) -> str:
     return "zh" if han * 4 > sum(map(len, texts)) else "en"
 
 
-def split(pairs: Sequence[Pair], one_in: int, rest: int) -> tuple[list[Pair], list[Pair]]:
-    """Part the data: every `one_in`-th item (those with index % one_in == rest) is kept out."""
-    kept_out = [pair for i, pair in enumerate(pairs) if i % one_in == rest]
-    training = [pair for i, pair in enumerate(pairs) if i % one_in != rest]
-    return training, kept_out
+def split(pairs: Iterable[Pair]) -> tuple[list[Pair], list[Pair]]:
+    """Part the data into what is trained on and what is kept out, about one item in ten.
+
+    An item's id decides alone, so that it stays on its side when files are added.
+    """
+    parts: tuple[list[Pair], list[Pair]] = ([], [])
+    for pair in pairs:
+        parts[zlib.crc32(pair.id.encode()) % KEPT_OUT_ONE_IN == 0].append(pair)
+    return parts
 
 
 def join_to_length(pair: Pair, length: int, count: int, rng: random.Random) -> tuple[str, ...]:

@@ -30,6 +30,7 @@ from recalld.index.evidence import (
 from recalld.index.exact import SCAN_COUNT_MIN, SCAN_SLACK
 from recalld.index.filter import exclude
 from recalld.index.generation import Generation
+from recalld.index.heirs import handing_on, inherit
 from recalld.index.newer import PLACE_COUNT, newer_first
 from recalld.index.plan import QueryPlan, Ranking
 from recalld.index.relation import beside
@@ -90,7 +91,7 @@ class Searcher:
     exact_max: int
     table: NDArray[np.float64]
     idea_table: NDArray[np.float64]
-    _standard: dict[tuple[Fusion, frozenset[Channel]], Weights] = field(
+    _standard: dict[tuple[Fusion, frozenset[Channel], bool], Weights] = field(
         default_factory=dict, init=False
     )
 
@@ -119,16 +120,14 @@ class Searcher:
             asked |= WORD_CHANNELS | ({Channel.TIME} & words.keys())
         if Channel.ROLE in words:
             asked |= {Channel.ROLE}
-        weights = self._weights(plan, asked)
+        weights = self._weights(plan, asked, generation.is_of_turns)
         if generation.graph is not None and plan.vectors is not None and matched > self.exact_max:
             rows = self._graph_rows(generation, plan, parts, rows, words)
         if plan.fusion == Fusion.WEIGHTED and asked:
             rows = self._promising(generation, plan, parts, rows, words, weights)
-        evidence = (
-            self._evidence(generation, plan, parts, rows, words)
-            if asked
-            else unweighed(columns, rows)
-        )
+        evidence, inherited = unweighed(columns, rows), np.zeros(len(rows), dtype=np.bool_)
+        if asked:
+            evidence, inherited = self._evidence(generation, plan, parts, rows, words, excluded)
         best = rank(evidence, weights, plan.k, plan.min_score)
         if updates:
             block = generation.blocks[0]
@@ -144,6 +143,7 @@ class Searcher:
             excluded=counts,
             past=past_rows(columns, found, plan, words),
             cues=np.full(len(found), -1) if cues is None else cues[found],
+            inherited=inherited[best.places],
         )
 
     def _promising(
@@ -164,16 +164,24 @@ class Searcher:
             normalised[channel] = rough_scores(part, plan, rows, scale)
             step = SCAN_SLACK / (VECTOR_SPREADS_TOTAL * scale.spread)
             slack += float(weights.channels[channel]) * step
+        heirs = np.intersect1d(rows, generation.heirs.heir)
         if len(rows) > REACH_COUNT_MIN:
             near = within_reach(normalised, weights, plan.k, slack, factor_floor(self.params))
             rows, normalised = rows[near], np.ascontiguousarray(normalised[:, near])
         factors = factors_of(generation.columns, rows, self._table(plan), plan, words)
-        return rows[may_win(normalised, weights, factors, plan.k, slack)]
+        # What an heir inherits is not known yet.
+        return np.union1d(rows[may_win(normalised, weights, factors, plan.k, slack)], heirs)
 
     def _evidence(
-        self, generation: Generation, plan: QueryPlan, parts: Parts, rows: Rows, words: Words
-    ) -> Evidence:
-        """Gather the exact evidence of rows."""
+        self,
+        generation: Generation,
+        plan: QueryPlan,
+        parts: Parts,
+        rows: Rows,
+        words: Words,
+        excluded: NDArray[np.uint8],
+    ) -> tuple[Evidence, NDArray[np.bool_]]:
+        """Gather the exact evidence of rows, and say which of them inherited some."""
         normalised = gathered(words, rows)
         raw = np.zeros((CHANNEL_COUNT, len(rows)), dtype=np.float32)
         for channel, (values, _) in words.items():
@@ -181,13 +189,16 @@ class Searcher:
         for channel, scale, part in parts:
             raw[channel], normalised[channel] = exact_scores(part, plan, rows, scale)
         columns = generation.columns
-        return Evidence(
+        heirs = handing_on(generation.heirs, columns, plan, excluded)
+        gained = inherit(heirs, plan, parts, rows, words, (raw, normalised))
+        evidence = Evidence(
             columns.labels[rows],
             columns.times[masks.CREATE_TIME, rows],
             raw,
             normalised,
             factors_of(columns, rows, self._table(plan), plan, words),
         )
+        return evidence, gained
 
     def _beyond(
         self, generation: Generation, plan: QueryPlan, words: Words, excluded: NDArray[np.uint8]
@@ -201,13 +212,14 @@ class Searcher:
             words = {**words, Channel.ROLE: (scores, scores)}
         return words
 
-    def _weights(self, plan: QueryPlan, asked: frozenset[Channel]) -> Weights:
+    def _weights(self, plan: QueryPlan, asked: frozenset[Channel], of_turns: bool) -> Weights:
         """Lay out the weights; the usual ones are made once."""
         if any(plan.weights.get(channel, 1.0) != 1.0 for channel in asked):
-            return make_weights(plan.fusion, asked, plan.weights)
-        found = self._standard.get((plan.fusion, asked))
+            return make_weights(plan.fusion, asked, plan.weights, of_turns)
+        key = plan.fusion, asked, of_turns
+        found = self._standard.get(key)
         if found is None:
-            found = self._standard[plan.fusion, asked] = make_weights(plan.fusion, asked, {})
+            found = self._standard[key] = make_weights(plan.fusion, asked, {}, of_turns)
         return found
 
     def _table(self, plan: QueryPlan) -> NDArray[np.float64]:
@@ -265,6 +277,7 @@ class Searcher:
             labels, _ = graph.search(vector, widened)
             near = [columns.row(int(label)) for label in labels]
             chosen[[row for row in near if row >= 0]] = True
+        chosen[generation.heirs.heir] = True
         for _, scale, part in parts[1:]:
             near_by = rough_scores(part, plan, rows, scale)
             chosen[rows[near_by >= kth_largest(near_by, min(wanted, len(near_by)))]] = True

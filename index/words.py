@@ -7,16 +7,27 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
 from recalld.index.analyzer import Analyzer, Tokens
-from recalld.index.columns import KEY, Columns
+from recalld.index.columns import KEY, Columns, IndexRow
 from recalld.index.evidence import Floats, Words
 from recalld.index.generation import Generation
 from recalld.index.postings import Postings
 from recalld.scoring.fuse import normalise_keyword
 from recalld.scoring.params import Channel
+
+# Keyword evidence of a run of three Chinese characters that a single row holds.
+PHRASE_EVIDENCE = np.float32(0.12)
+# Runs of a request that are looked for.
+PHRASE_COUNT_MAX = 32
+
+
+def searched_text(row: IndexRow) -> str:
+    """The text in which words are looked for: the row's own, and its key."""
+    return f"{row.text}\n{row.key}" if row.key else row.text
 
 
 def read_words(
@@ -34,7 +45,10 @@ def read_words(
     for text, weight in zip(texts, weights, strict=False):
         tokens = analyzer.analyze(text)
         bm25, evidence = generation.postings.score(tokens.words)
-        found: Words = {Channel.KEYWORD: (bm25, normalise_keyword(evidence))}
+        keyword = normalise_keyword(evidence)
+        for row in _held_phrases(generation.postings, tokens.words):
+            keyword[row] = min(1.0, keyword[row] + PHRASE_EVIDENCE)
+        found: Words = {Channel.KEYWORD: (bm25, keyword)}
         identifiers = _identifiers(generation.postings, tokens)
         if identifiers is not None:
             found[Channel.IDENTIFIER] = (identifiers, identifiers)
@@ -48,6 +62,21 @@ def read_words(
                 scaled = np.maximum(scaled, out[channel][1])
             out[channel] = (raw, scaled)
     return out
+
+
+def _held_phrases(postings: Postings, words: Sequence[str]) -> set[int]:
+    """Rows that alone hold three Chinese characters of the query in their order.
+
+    A name is such a run. Characters and pairs shared by chance say less than their number does.
+    """
+    pairs = [(one, two) for one, two in pairwise(words) if len(one) == len(two) == 2]
+    runs = [(one, two) for one, two in pairs if one[1] == two[0] and not one.isascii()]
+    found = set()
+    for one, two in runs[:PHRASE_COUNT_MAX]:
+        rows = np.intersect1d(postings.holders(one)[0], postings.holders(two)[0])
+        if len(rows) == 1:
+            found.add(int(rows[0]))
+    return found
 
 
 def _identifiers(postings: Postings, tokens: Tokens) -> Floats | None:

@@ -1,6 +1,7 @@
-"""`recalld serve`, `config` and `catalogue`: flags -> Config -> serve or check -> exit code.
+"""`recalld serve`, `restore`, `verify`, `config`, `catalogue`, `token`: flags -> Config -> code.
 
-Exit codes: 0 stopped as asked, 1 could not start or failed, 2 wrong usage or configuration.
+Exit codes: 0 stopped or done as asked, 1 could not start or failed, 2 wrong usage or configuration,
+3 no such snapshot.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from recalld.index.errors import CatalogueInvalid, IndexLayerError
 from recalld.server import config as configuration
 from recalld.server import logs
 from recalld.server.errors import ConfigError, ServerError
-from recalld.storage.errors import StorageError
+from recalld.server.token_commands import token_app
+from recalld.storage.errors import SnapshotNotFound, StorageError
 
 HELP_OPTIONS = {"help_option_names": ["-h", "--help"]}
 
@@ -31,6 +33,7 @@ config_app = typer.Typer(no_args_is_help=True, help="Look at the configuration."
 app.add_typer(config_app, name="config")
 catalogue_app = typer.Typer(no_args_is_help=True, help="Look at the role catalogue.")
 app.add_typer(catalogue_app, name="catalogue")
+app.add_typer(token_app, name="token")
 
 SERVE_HELP = """Run the server until SIGTERM.
 
@@ -46,9 +49,44 @@ Examples:
 
   recalld serve --listen unix:/run/recalld/recalld.sock --config recalld.toml
 
-Whoever reaches the address may read and write everything: this version has
-no credentials. Keep to loopback, or to a Unix socket, which admits the
-server's own user only.
+Unless credentials are asked for, whoever reaches the address may read and
+write everything: keep to loopback, or to a Unix socket, which admits the
+server's own user only. Any other address needs credentials and TLS:
+
+  recalld token create --tenant acme --role writer
+
+  RECALLD_AUTH__REQUIRED=true RECALLD_TLS__CERT_FILE=tls.crt
+  RECALLD_TLS__KEY_FILE=tls.key recalld serve --listen 10.0.0.5:7600
+"""
+
+RESTORE_HELP = """Put a snapshot in place of the data of a stopped server.
+
+Works on the data directory itself and refuses while a server holds it. The
+present data is kept aside until the restored one is checked and in place;
+then it is gone: take a snapshot first if you may want it back. What was
+purged stays purged. A damaged snapshot is refused, and the newest intact one
+named. Killed at any point, the next start has the old data or the new.
+
+Examples:
+
+  recalld restore before-upgrade
+
+  recalld restore 20261130T154500Z --data-dir /var/lib/recalld
+"""
+
+VERIFY_HELP = """Check the data of a stopped server; changes nothing.
+
+The rows against the rules of the store, every snapshot against its manifest,
+and an index built from the rows against these rows. Lists everything that is
+wrong, one line each, and exits with 0 when nothing is, with 1 otherwise.
+Refuses while a server holds the directory: `recalld snapshot verify` checks
+the snapshots of a running one.
+
+Examples:
+
+  recalld verify
+
+  recalld verify --data-dir /var/lib/recalld --json
 """
 
 Listen = Annotated[
@@ -62,6 +100,7 @@ Listen = Annotated[
 DataDir = Annotated[
     Path | None, typer.Option(help="the data directory; default ./recalld-data", show_default=False)
 ]
+SnapshotName = Annotated[str, typer.Argument(help="name of the snapshot", show_default=False)]
 ConfigFile = Annotated[Path | None, typer.Option("--config", help="TOML file", show_default=False)]
 ModelDir = Annotated[
     Path | None, typer.Option(help="folder of an exported embedding model", show_default=False)
@@ -129,6 +168,39 @@ def serve(
     except (ServerError, StorageError, IndexLayerError, OSError) as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(2 if isinstance(error, ConfigError) else 1) from None
+
+
+@app.command("restore", help=RESTORE_HELP)
+def restore_snapshot(
+    name: SnapshotName, data_dir: DataDir = None, config: ConfigFile = None
+) -> None:
+    """Restore a snapshot."""
+    settings = _load(None, data_dir, config, None, None, False, None)
+    from recalld.server import offline
+
+    try:
+        offline.run(settings, name)
+    except (StorageError, OSError) as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(3 if isinstance(error, SnapshotNotFound) else 1) from None
+
+
+@app.command("verify", help=VERIFY_HELP)
+def verify_data(
+    data_dir: DataDir = None,
+    config: ConfigFile = None,
+    as_json: Annotated[bool, typer.Option("--json", help="as one JSON object")] = False,
+) -> None:
+    """Check the data."""
+    settings = _load(None, data_dir, config, None, None, False, None)
+    from recalld.server import verify
+
+    try:
+        is_in_order = verify.run(settings, as_json=as_json)
+    except (StorageError, OSError) as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(1) from None
+    raise typer.Exit(0 if is_in_order else 1)
 
 
 @config_app.command("print")

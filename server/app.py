@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,78 +19,45 @@ from typing import Any
 
 import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
-from grpc_reflection.v1alpha import reflection
 
 from recalld.index import role_catalogue
-from recalld.index.analyzer import Analyzer
 from recalld.index.batching import BatchingEmbedder
-from recalld.index.embedder import Embedder, cache_dir, default_model_dir
-from recalld.index.partition import PartitionIndex
-from recalld.scoring.params import RankParams, Scale
-from recalld.server import listening, metrics, reload, services
+from recalld.index.embedder import cache_dir
+from recalld.server import (
+    listening,
+    metrics,
+    queues,
+    reflecting,
+    reload,
+    services,
+    snapshots,
+    tls,
+    transport,
+)
+from recalld.server.admission import Gate
 from recalld.server.clock import Clock, SystemClock
 from recalld.server.config import Config, environment
-from recalld.server.dispatch import Dispatcher, Gate
+from recalld.server.credentials import open_credentials
+from recalld.server.dispatch import Dispatcher, Door
 from recalld.server.errors import AddressInUse, ConfigError
 from recalld.server.graphs import Graphs
-from recalld.server.limits import MESSAGE_BYTES_MAX
-from recalld.server.partitions import Partitions
+from recalld.server.keeping import open_keeping
+from recalld.server.model import empty_partitions, open_embedder, rank_params
+from recalld.server.quotas import CallRate, MemoryQuota
+from recalld.server.reopening import Reopening
+from recalld.server.retention import Retention
 from recalld.server.roles import Roles
-from recalld.server.sections import EmbedderSection
 from recalld.server.traced import config_hash
 from recalld.server.traces import Traces
 from recalld.server.version import VERSION
 from recalld.server.writer import Writer
-from recalld.storage.duckdb_store import DuckDBOptions, DuckDBStore
+from recalld.storage.duckdb_store import DuckDBOptions
 from recalld.storage.lock import DirectoryLock
 from recalld.storage.store import Store
 
-CHANNEL_OPTIONS = (
-    # Two servers must never share a port in silence.
-    ("grpc.so_reuseport", 0),
-    ("grpc.max_receive_message_length", MESSAGE_BYTES_MAX),
-    ("grpc.max_send_message_length", -1),
-    # Other clients ping every 10 s; the default minimum of 5 minutes would cut them off.
-    ("grpc.keepalive_permit_without_calls", 1),
-    ("grpc.http2.min_recv_ping_interval_without_data_ms", 10_000),
-    ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
-)
-REQUEST_KEEP_US = 24 * 3600 * 1_000_000
 PRUNE_EVERY_S = 3600.0
 FLUSH_S = 0.2
 """Time for the last answers to reach their callers."""
-
-
-def make_embedder(section: EmbedderSection) -> tuple[Embedder, str]:
-    """The configured model and its readable name.
-
-    Raises:
-        ModelMissing, ModelInvalid: the folder holds no usable model.
-    """
-    if section.kind == "hash":
-        from recalld.index.hash_embedder import HashEmbedder
-
-        return HashEmbedder(section.hash_dim), "hash"
-    from recalld.index.onnx_embedder import OnnxEmbedder
-
-    folder = section.model_dir or default_model_dir(environment())
-    return OnnxEmbedder(folder, threads=section.threads), folder.name
-
-
-def rank_params(embedder: BatchingEmbedder) -> RankParams:
-    """The ranking's numbers for one model."""
-    similarity, relevance = embedder.calibration, embedder.relevance
-    return RankParams(
-        mean=similarity.mean,
-        spread=similarity.spread,
-        relevance=Scale(relevance.mean, relevance.spread) if relevance is not None else None,
-    )
-
-
-def make_partitions(embedder: BatchingEmbedder, params: RankParams, exact_max: int) -> Partitions:
-    """No partition yet; each gets an index for vectors of one model, and shares the analyzer."""
-    make = partial(PartitionIndex, embedder.dim, params, Analyzer(), exact_max, embedder.requests)
-    return Partitions(make)
 
 
 @dataclass
@@ -111,13 +79,24 @@ class App:
         loop = asyncio.get_running_loop()
         for name in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(name, stop.set)
+        failures: list[BaseException] = []
+
+        def fail(error: BaseException) -> None:
+            """End what has nothing to serve any more."""
+            failures.append(error)
+            stop.set()
+
         async with contextlib.AsyncExitStack() as stack:
-            await self._start(stack, stop)
+            await self._start(stack, fail)
             await stop.wait()
             self.log.info("stopping")
         self.log.info("stopped")
+        if failures:
+            raise failures[0]
 
-    async def _start(self, stack: contextlib.AsyncExitStack, stop: asyncio.Event) -> None:
+    async def _start(
+        self, stack: contextlib.AsyncExitStack, fail: Callable[[BaseException], None]
+    ) -> None:
         """Bring everything up; whatever was started is stopped again when a later step fails."""
         config = self.config
         roles = Roles(role_catalogue.load(config.ranking.catalogue_file))
@@ -138,17 +117,29 @@ class App:
                 raise AddressInUse(
                     f"server.metrics_listen: {config.server.metrics_listen}: {error.strerror}"
                 ) from error
-        gate = Gate(config.server.in_flight_max)
-        measures.in_flight.set_function(lambda: gate.in_flight)
+        gate = Gate(config.server.in_flight_max, is_shared=config.auth.required)
+        queues.watch_calls(measures, gate)
+        door = Door(
+            open_credentials(config, self.clock, self.log),
+            gate,
+            CallRate(config.quotas, self.clock),
+        )
         table = services.Table()
-        server, servicer, address = await self._listen(stack, table, gate, measures)
-        parts, loaded = await self._load(stack, measures, now_us, roles)
-        table.fill(parts)
+        server, servicer, address = await self._listen(stack, table, door, measures)
+
+        async def load(onto: contextlib.AsyncExitStack) -> tuple[services.Parts, reload.Reloaded]:
+            """Load, and answer with it."""
+            made = await self._load(onto, measures, now_us, roles, reopening.exchange)
+            table.fill(made[0])
+            return made
+
+        say = partial(self._say_serving, servicer)
+        reopening = Reopening(gate, load, say, config.server.drain_s, fail, self.log)
+        stack.push_async_callback(reopening.close)
+        parts, loaded = await reopening.start()
         stack.push_async_callback(self._drain, server, servicer, gate)
-        pruning = asyncio.create_task(self._prune(parts.store))
-        stack.callback(pruning.cancel)
         gate.is_open = True
-        await self._set_health(servicer, health_pb2.HealthCheckResponse.SERVING)
+        await self._say_serving(servicer, True)
         self.log.info(
             "ready",
             listen=address,
@@ -156,6 +147,7 @@ class App:
             data_dir=str(data_dir),
             embedder=parts.embedder_name,
             fingerprint=parts.embedder.fingerprint,
+            read_only=bool(parts.store.read_only_reason),
             memories=loaded.memory_count,
             users=loaded.partition_count,
         )
@@ -166,17 +158,13 @@ class App:
         measures: metrics.Metrics,
         now_us: int,
         roles: Roles,
+        exchange: snapshots.Exchange,
     ) -> tuple[services.Parts, reload.Reloaded]:
         """Open model and store, and bring everything back into memory."""
         pool = ThreadPoolExecutor(self.config.server.workers, thread_name_prefix="recalld-native")
         stack.callback(pool.shutdown)
-        inner, embedder_name = await asyncio.to_thread(make_embedder, self.config.embedder)
-        embedder = BatchingEmbedder(
-            inner,
-            cache_max=self.config.embedder.cache_entries,
-            queue_texts_max=self.config.embedder.queue_max,
-            # A request that runs alone has the same vector under any load: the same answer.
-            requests_per_run_max=1,
+        embedder, embedder_name = await asyncio.to_thread(
+            open_embedder, self.config.embedder, is_shared=self.config.auth.required
         )
         stack.push_async_callback(asyncio.to_thread, embedder.close)
         options = DuckDBOptions(
@@ -184,23 +172,29 @@ class App:
             created_by=VERSION,
             memory_limit_bytes=self.config.storage.memory_limit_mb * 1024 * 1024,
         )
-        store = await asyncio.to_thread(DuckDBStore, self.config.storage.data_dir, options)
-        stack.push_async_callback(asyncio.to_thread, store.close)
+        data_dir = self.config.storage.data_dir
+        keeping = await open_keeping(stack, data_dir, options, self.clock, self.log)
+        store = keeping.store
+        stack.callback(asyncio.create_task(self._prune(store)).cancel)
         params = rank_params(embedder)
-        partitions = make_partitions(embedder, params, self.config.ranking.exact_rows_max)
+        partitions = empty_partitions(embedder, params, self.config.ranking)
         zone = self.config.ranking.zone
         loaded = await asyncio.to_thread(reload.reload, store, partitions, embedder, self.log, zone)
         measures.memories.set(loaded.memory_count)
+        measures.read_only.set(bool(store.read_only_reason))
         graphs = Graphs(self.log)
         stack.push_async_callback(graphs.close)
         for partition in partitions:
             graphs.consider(partition)
         writer = Writer(store, pool, graphs, measures, embedder.fingerprint, zone)
+        writer.quota = MemoryQuota(self.config.quotas.memories_max, partitions)
         stack.push_async_callback(writer.drain)
+        queues.watch(measures, embedder, writer)
         ranking = config_hash(VERSION, self.config.ranking, params, embedder.fingerprint)
-        settings = self.config.traces
-        traces = Traces(store.traces, pool, settings, ranking, measures, self.log)
+        traces = Traces(store.traces, pool, self.config.traces, ranking, measures, self.log)
         stack.push_async_callback(traces.close)
+        made = snapshots.Snapshots(keeping, embedder.fingerprint, self.config.snapshots, exchange)
+        stack.callback(asyncio.create_task(made.run_schedule()).cancel)
         parts = services.Parts(
             config=self.config,
             partitions=partitions,
@@ -211,6 +205,8 @@ class App:
             roles=self._prepared(roles, embedder, stack),
             metrics=measures,
             traces=traces,
+            eraser=keeping,
+            snapshots=made,
             pool=pool,
             start_time_us=now_us,
             started_s=self.clock.monotonic_s(),
@@ -232,15 +228,15 @@ class App:
         self,
         stack: contextlib.AsyncExitStack,
         table: services.Table,
-        gate: Gate,
+        door: Door,
         measures: metrics.Metrics,
     ) -> tuple[grpc.aio.Server, health.aio.HealthServicer, str]:
         """Bind and start to answer: health says NOT_SERVING, every other call says UNAVAILABLE."""
         settings = self.config.server
-        server = grpc.aio.server(options=CHANNEL_OPTIONS)
+        server = grpc.aio.server(options=transport.channel_options())
         dispatcher = Dispatcher(
             clock=self.clock,
-            gate=gate,
+            door=door,
             metrics=measures,
             log=self.log,
             test_clock=settings.test_clock,
@@ -248,19 +244,22 @@ class App:
         server.add_generic_rpc_handlers(tuple(table.handlers(dispatcher)))
         servicer = health.aio.HealthServicer()
         health_pb2_grpc.add_HealthServicer_to_server(servicer, server)
-        await self._set_health(servicer, health_pb2.HealthCheckResponse.NOT_SERVING)
+        await self._say_serving(servicer, False)
         if settings.reflection:
-            names = (*services.SERVICE_NAMES, health.SERVICE_NAME, reflection.SERVICE_NAME)
-            reflection.enable_server_reflection(names, server)
-        address = listening.bind(server, settings.listen)
+            names = (*services.SERVICE_NAMES, health.SERVICE_NAME)
+            reflecting.add_to(server, names, dispatcher)
+        credentials = tls.server_credentials(self.config.tls, self.log)
+        mode = int(settings.socket_mode, 8)
+        address = listening.bind(server, settings.listen, credentials, mode)
         await server.start()
         stack.push_async_callback(server.stop, None)
         return server, servicer, address
 
-    async def _set_health(self, servicer: health.aio.HealthServicer, state: int) -> None:
-        """Say the state of the server and of each service."""
+    async def _say_serving(self, servicer: health.aio.HealthServicer, is_serving: bool) -> None:
+        """Say of the server and of each service whether calls are answered."""
+        states = health_pb2.HealthCheckResponse
         for name in ("", *services.SERVICE_NAMES):
-            await servicer.set(name, state)
+            await servicer.set(name, states.SERVING if is_serving else states.NOT_SERVING)
 
     async def _drain(
         self, server: grpc.aio.Server, servicer: health.aio.HealthServicer, gate: Gate
@@ -279,6 +278,9 @@ class App:
 
     async def _prune(self, store: Store) -> None:
         """Forget answers to request ids after a day, hourly."""
-        while True:
+        newest_us = await asyncio.to_thread(store.newest_request_us)
+        retention = Retention(self.clock, newest_us)
+        while not store.read_only_reason:
             await asyncio.sleep(PRUNE_EVERY_S)
-            await asyncio.to_thread(store.prune_requests, self.clock.now_us() - REQUEST_KEEP_US)
+            if before_us := retention.forget_before_us():
+                await asyncio.to_thread(store.prune_requests, before_us)

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
-from dataclasses import dataclass
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import TypeVar
 
 import grpc
 
 from recalld.server.clock import Clock
 from recalld.server.errors import DeadlinePassed, InvalidRequest, PermissionDenied
 from recalld.server.limits import REQUEST_ID_BYTES_MAX
+from recalld.server.permissions import DEFAULT_TENANT, Identity, Role
 from recalld.server.times import parse_rfc3339
+
+T = TypeVar("T")
 
 CLOCK_KEY = "recalld-now"
 REQUEST_ID_KEY = "x-request-id"
-DEFAULT_TENANT = "default"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +33,7 @@ class Call:
         now_us: the clock of this call, microseconds since 1970.
         deadline_s: on the monotonic clock; inf without a deadline.
         clock: for durations.
+        gone: set when the caller does not wait any more, though its deadline is not over.
     """
 
     tenant: str
@@ -36,19 +42,59 @@ class Call:
     now_us: int
     deadline_s: float
     clock: Clock
+    gone: asyncio.Event = field(default_factory=asyncio.Event, compare=False)
+
+    @property
+    def is_operator(self) -> bool:
+        """Whether the credential is of whoever runs the server, for all tenants."""
+        return self.is_admin and self.tenant == DEFAULT_TENANT
 
     def remaining_s(self) -> float:
         """Seconds until the caller's deadline; inf without one."""
         return self.deadline_s - self.clock.monotonic_s()
 
     def check_deadline(self) -> None:
-        """Stop between stages when nobody waits for the answer any more."""
+        """Stop between stages when nobody waits for the answer any more.
+
+        Raises:
+            DeadlinePassed: the deadline is over, or the caller is gone.
+        """
+        if self.gone.is_set():
+            raise DeadlinePassed("the caller does not wait for the answer any more")
         if self.remaining_s() <= 0:
             raise DeadlinePassed("the deadline passed before the answer was ready")
 
+    async def in_time(self, pending: Future[T]) -> T:
+        """What work on another thread gives; it is cancelled when nobody waits for it any more.
 
-def open_call(context: grpc.aio.ServicerContext, clock: Clock, *, test_clock: bool) -> Call:
+        Raises:
+            DeadlinePassed: as `check_deadline`.
+        """
+        work = asyncio.wrap_future(pending)
+        leaving = asyncio.create_task(self.gone.wait())
+        timeout_s = None if math.isinf(self.deadline_s) else max(0.0, self.remaining_s())
+        try:
+            await asyncio.wait(
+                (work, leaving), timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED
+            )
+            if not work.done():
+                raise DeadlinePassed("the deadline passed before the answer was ready")
+            return work.result()
+        finally:
+            work.cancel()
+            leaving.cancel()
+
+
+def open_call(
+    context: grpc.aio.ServicerContext, identity: Identity, clock: Clock, *, test_clock: bool
+) -> Call:
     """Read a call's metadata and deadline.
+
+    Args:
+        context: of the call.
+        identity: whom its credential stands for.
+        clock: of the server.
+        test_clock: whether callers may set the time.
 
     Raises:
         InvalidRequest: `recalld-now` is malformed.
@@ -73,8 +119,8 @@ def open_call(context: grpc.aio.ServicerContext, clock: Clock, *, test_clock: bo
                 )
     remaining = context.time_remaining()
     return Call(
-        tenant=DEFAULT_TENANT,
-        is_admin=True,
+        tenant=identity.tenant,
+        is_admin=identity.role is Role.ADMIN,
         request_id=request_id,
         now_us=now_us or clock.now_us(),
         deadline_s=math.inf if remaining is None else clock.monotonic_s() + remaining,

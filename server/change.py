@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from recalld.server.claims import Claim
 from recalld.server.partition import CURRENT, Partition, Slot, identity_of, slot_of
+from recalld.storage.purge import PurgeOrder
 from recalld.storage.record import MemoryRecord, Status
 
 SUPERSEDED = frozenset({Status.SUPERSEDED})
@@ -33,6 +34,7 @@ class Change:
         vectors: vectors of new rows, and of rows whose text changed, by label.
         cues: vectors of the cues of rows whose cues are new or changed, by label; see
             `recalld.index.cues.CueVectors`.
+        order: rows that go for good, or None.
     """
 
     def __init__(
@@ -45,6 +47,7 @@ class Change:
         self.rows: dict[int, MemoryRecord] = {}
         self.vectors: dict[int, NDArray[np.float32]] = {}
         self.cues: dict[int, NDArray[np.float32]] = {}
+        self.order: PurgeOrder | None = None
         self._next_label = next_label
         self._claims: dict[str, Claim] = {}
 
@@ -63,6 +66,12 @@ class Change:
         changed = replace(present, update_time_us=self.now_us, revision=self.revision, **fields)
         self.rows[changed.label] = changed
         return changed
+
+    def purge(self, order: PurgeOrder) -> None:
+        """Plan that rows go for good; what was planned for themselves falls away."""
+        for record in order.records:
+            self.rows.pop(record.label, None)
+        self.order = order
 
     def in_slot(self, slot: Slot) -> list[MemoryRecord]:
         """Current records of a slot, this call's own included."""

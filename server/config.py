@@ -19,13 +19,18 @@ from typing import Any
 from pydantic import ValidationError, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from recalld.server import listening
 from recalld.server.errors import ConfigError
 from recalld.server.sections import (
+    AuthSection,
     EmbedderSection,
     LogSection,
+    QuotasSection,
     RankingSection,
     ServerSection,
+    SnapshotsSection,
     StorageSection,
+    TlsSection,
     TracesSection,
 )
 
@@ -46,10 +51,14 @@ class Config(BaseSettings):
     )
 
     server: ServerSection = ServerSection()
+    auth: AuthSection = AuthSection()
+    tls: TlsSection = TlsSection()
+    quotas: QuotasSection = QuotasSection()
     storage: StorageSection = StorageSection()
     embedder: EmbedderSection = EmbedderSection()
     ranking: RankingSection = RankingSection()
     traces: TracesSection = TracesSection()
+    snapshots: SnapshotsSection = SnapshotsSection()
     log: LogSection = LogSection()
 
     @model_validator(mode="after")
@@ -60,7 +69,35 @@ class Config(BaseSettings):
         """
         if self.embedder.queue_max < 256:
             raise ValueError("embedder.queue_max must be at least 256, one Remember batch")
+        self._check_tls()
+        if not (listening.is_local(self.server.listen) or self.server.allow_insecure):
+            lacking = [
+                name
+                for name, is_there in (
+                    ("auth.required", self.auth.required),
+                    ("tls.cert_file", self.tls.cert_file is not None),
+                )
+                if not is_there
+            ]
+            if lacking:
+                raise ValueError(
+                    f"server.listen {self.server.listen} is reached from other machines: set "
+                    f"{' and '.join(lacking)}, listen on loopback or a Unix socket, or set "
+                    "server.allow_insecure where something else keeps strangers out"
+                )
         return self
+
+    def _check_tls(self) -> None:
+        """Files of certificates that only make sense together."""
+        tls = self.tls
+        if (tls.cert_file is None) != (tls.key_file is None):
+            raise ValueError("tls.cert_file and tls.key_file: set both or none")
+        if tls.client_ca_file is not None and tls.cert_file is None:
+            raise ValueError("tls.client_ca_file needs tls.cert_file")
+        if tls.cert_file is not None and listening.socket_path(self.server.listen) is not None:
+            raise ValueError("tls.cert_file: a Unix socket takes no TLS")
+        if self.auth.client_identities_file is not None and tls.client_ca_file is None:
+            raise ValueError("auth.client_identities_file needs tls.client_ca_file")
 
     @classmethod
     def settings_customise_sources(

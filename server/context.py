@@ -33,6 +33,8 @@ from recalld.v1 import recall_service_pb2 as pb
 
 ITEM_TOKENS_MIN = 3
 """An age, a source and a word: a budget never holds more items than it has such threes."""
+COMPACT_BELOW = 128
+"""Tokens below which the words around memories would take as much as these."""
 INLINE_CANDIDATE_COUNT_MAX = 256
 """Up to this many candidates are written on the event loop; counting more would hold it up."""
 PAST: dict[int, int] = {
@@ -66,7 +68,7 @@ class BuildContext:
             request.recall, call, k_default=most, field="recall", own_max=most
         )
         language = request.language or ("zh" if found.language == "zh" else "en")
-        writing = Writing(form, language, found.now_us)
+        writing = Writing(form, language, found.now_us, compact=budget < COMPACT_BELOW)
         choosing = Choosing(writing, tokenizer, budget)
         work = partial(_choose, request.recall, found, choosing)
         if len(found.own) + len(found.hits) <= INLINE_CANDIDATE_COUNT_MAX:

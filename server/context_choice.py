@@ -3,7 +3,8 @@
 When everything fits, everything goes in. When not, memories are taken one after the other, each
 whole or not at all, until the budget is full:
 
-1. the one that matters most to the request;
+1. the one that matters most to the request; when the recall is not sure of it, the first standing
+   one goes before it;
 2. standing memories (see `recalld.server.standing`): the first of them, and more in at most
    RESERVED_SHARE of what the frame leaves, so that no stream of trifles pushes an allergy out, and
    no heap of them the request;
@@ -29,6 +30,7 @@ from recalld.server.tokens import Tokenizer
 from recalld.v1 import recall_service_pb2 as pb
 
 Drop = pb.DropReason
+SURE = pb.ConfidenceBand.CONFIDENCE_BAND_HIGH
 
 RESERVED_SHARE = 0.25
 """Standing memories are few and short: a quarter of the default budget holds five or six."""
@@ -93,11 +95,15 @@ class Choosing:
 def fill(page: Page, units: Sequence[Unit]) -> None:
     """Take units by the rule above."""
     reserve = int(RESERVED_SHARE * (page.budget - page.used()))
-    for unit in units[:1]:
+    best = list(units[:1])
+    if best and all(item.hit.band != SURE for item in best[0]):
+        best = [*standing_first(units)[:1], *best]
+    for unit in dict.fromkeys(best):
         page.take(unit, page.budget)
     limit = page.used() + reserve
-    for place, unit in enumerate(standing_first(units[1:])):
-        page.take(unit, limit if place else page.budget)
+    for place, unit in enumerate(standing_first(units)):
+        if unit not in page.taken:
+            page.take(unit, limit if place else page.budget)
     for unit in units:
         if unit not in page.taken:
             page.take(unit, page.budget)
@@ -106,9 +112,8 @@ def fill(page: Page, units: Sequence[Unit]) -> None:
 
 def units_of(items: Sequence[Item]) -> list[Unit]:
     """Units in the order of their claim: HIGH before LOW, then as ranked."""
-    sure = pb.ConfidenceBand.CONFIDENCE_BAND_HIGH
     groups: dict[str | int, list[Item]] = {}
-    for item in sorted(items, key=lambda item: item.hit.band != sure):
+    for item in sorted(items, key=lambda item: item.hit.band != SURE):
         record = item.hit.record
         groups.setdefault(record.conflict_group or record.label, []).append(item)
     return [tuple(group) for group in groups.values()]

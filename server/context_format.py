@@ -33,6 +33,8 @@ ORDER: tuple[int, ...] = (
     Section.CONTEXT_SECTION_POSSIBLY_RELEVANT,
     Section.CONTEXT_SECTION_CONFLICTS,
 )
+PLAIN_SECTIONS = frozenset(ORDER[:5])
+"""Sections whose memories read the same without their heading."""
 
 HEADINGS: dict[str, dict[int, str]] = {
     "en": {
@@ -103,11 +105,20 @@ DAYS_SHOWN, MONTHS_SHOWN = 60, 24
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """Format, language and clock of one context."""
+    """How one context is written.
+
+    Attributes:
+        format: Markdown, XML or JSON.
+        language: of its own words, `en` or `zh`.
+        now_us: clock that ages are told by.
+        compact: leave out what a small budget cannot spare: the rule, the names of columns, and
+            headings that do not change how a memory is to be read.
+    """
 
     format: int
     language: str
     now_us: int
+    compact: bool = False
 
     def line(self, record: MemoryRecord, conflict: int = 0, *, past: bool = False) -> str:
         """One memory as its line, marked where it is contradicted, past its time or doubted."""
@@ -130,7 +141,8 @@ class Writing:
 
     def heading(self, section: int) -> str:
         """All that a section costs beyond its lines."""
-        return "\n".join(self._around(section))
+        opening, closing = self._around(section)
+        return "\n".join((*opening, *closing))
 
     def frame(self) -> str:
         """What stands around everything: its tokens are always spent."""
@@ -141,30 +153,35 @@ class Writing:
         is_json = self.format == Format.CONTEXT_FORMAT_JSON
         body: list[str] = []
         for section, lines in sections:
-            opening, *closing = self._around(section)
+            opening, closing = self._around(section)
             inside = "\n".join(lines)
             # A comma says that more follows.
-            body += [opening, inside.removesuffix(",") if is_json else inside, *closing]
+            body += [*opening, inside.removesuffix(",") if is_json else inside, *closing]
         title, rule = TITLES[self.language], RULES[self.language]
         if is_json:
             inside = "\n".join(body).removesuffix(",")
-            parts = ["{", f'"note": {_quoted(title)},', COLUMNS, '"memories": {', inside, "},"]
-            parts += [f'"rule": {_quoted(rule)}', "}"]
+            columns, last = [COLUMNS], ["},", f'"rule": {_quoted(rule)}', "}"]
+            if self.compact:
+                columns, last = [], ["}", "}"]
+            parts = ["{", f'"note": {_quoted(title)},', *columns, '"memories": {', inside, *last]
         elif self.format == Format.CONTEXT_FORMAT_XML:
-            parts = [f"<memories note={quoteattr(title)}>", *body, f"<rule>{escape(rule)}</rule>"]
-            parts += ["</memories>"]
+            rules = [] if self.compact else [f"<rule>{escape(rule)}</rule>"]
+            parts = [f"<memories note={quoteattr(title)}>", *body, *rules, "</memories>"]
         else:
-            parts = [title, "", MARKDOWN_OPEN, "", *body, "", MARKDOWN_CLOSE, "", rule]
+            rules = [] if self.compact else ["", rule]
+            parts = [title, "", MARKDOWN_OPEN, "", *body, "", MARKDOWN_CLOSE, *rules]
         return "\n".join(parts)
 
-    def _around(self, section: int) -> tuple[str, ...]:
+    def _around(self, section: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Lines before and after those of a section."""
         title = HEADINGS[self.language][section]
         if self.format == Format.CONTEXT_FORMAT_JSON:
-            return f"{_quoted(title)}: [", "],"
+            return (f"{_quoted(title)}: [",), ("],",)
+        if self.compact and section in PLAIN_SECTIONS:
+            return (), ()
         if self.format == Format.CONTEXT_FORMAT_XML:
-            return f"<section title={quoteattr(title)}>", "</section>"
-        return (f"## {title}",)
+            return (f"<section title={quoteattr(title)}>",), ("</section>",)
+        return (f"## {title}",), ()
 
 
 def _quoted(text: str) -> str:

@@ -6,7 +6,6 @@ matters: `index/cues.py` compares.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from itertools import islice
 
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recalld.index.batching import BatchingEmbedder
+from recalld.server.call import Call
 from recalld.server.change import Change
 from recalld.storage.record import MemoryRecord
 
@@ -23,24 +23,37 @@ SLICE_COUNT = 4
 
 
 async def embed_cues(
-    embedder: BatchingEmbedder, cues_of: Sequence[tuple[str, ...]]
+    embedder: BatchingEmbedder,
+    cues_of: Sequence[tuple[str, ...]],
+    call: Call,
+    share_max: float = 1.0,
 ) -> list[Floats]:
     """Embed the cues of memories, each distinct cue once.
 
     Args:
         embedder: recalls that come meanwhile are served between slices.
         cues_of: cues of each memory.
+        call: whose tenant takes its turn, and who stops it between slices by leaving.
+        share_max: part of the time until the deadline that a slice may be expected to take.
 
     Returns:
         float32[c, dim] for each memory.
 
     Raises:
-        EmbedQueueFull: there is no room for the next slice; nothing is to be undone.
+        EmbedQueueFull: there is no room for the next slice, or it would take too long; nothing is
+            to be undone.
+        DeadlinePassed: nobody waits for the answer any more.
     """
     distinct = iter(dict.fromkeys(cue for cues in cues_of for cue in cues))
     made: dict[str, Floats] = {}
     while part := list(islice(distinct, SLICE_COUNT)):
-        vectors = await asyncio.wrap_future(embedder.submit(part, is_query=True))
+        pending = embedder.submit(
+            part,
+            is_query=True,
+            owner=call.tenant,
+            within_s=share_max * call.remaining_s(),
+        )
+        vectors = await call.in_time(pending)
         made |= zip(part, _compared(embedder, vectors), strict=True)
     return [_stacked(embedder, [made[cue] for cue in cues]) for cues in cues_of]
 

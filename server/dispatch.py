@@ -1,18 +1,19 @@
 """From the wire to handlers and back.
 
-Parsing, admission, metrics, logging and errors, once for every method.
+Credentials, admission, parsing, metrics, logging and errors, once for every method.
 
 Requests arrive as bytes, so that malformed ones get INVALID_ARGUMENT instead of the runtime's
-INTERNAL, and so that nothing is decoded for a call that is not admitted. A method that is not
-registered here is not served.
+INTERNAL, and so that nothing is decoded for a call that is not admitted: whoever has no credential
+learns nothing, not even whether a method works. A method that is not registered here is not served.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import grpc
@@ -20,67 +21,45 @@ from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
-from recalld.server import logs, status, wire
+from recalld.server import logs, queues, status, wire
+from recalld.server.admission import Gate
 from recalld.server.call import Call, open_call
 from recalld.server.clock import Clock
-from recalld.server.errors import NotOffered, NotReady, Overloaded
-from recalld.server.metrics import Metrics
+from recalld.server.credentials import Credentials
+from recalld.server.errors import NotOffered
+from recalld.server.metrics import CALLS, Metrics
+from recalld.server.quotas import CallRate
 
 UnaryHandler = Callable[[Any, Call], Awaitable[Message]]
 StreamHandler = Callable[[Any, Call], AsyncIterator[Message]]
 
 
-@dataclass
-class Gate:
-    """Whether calls are let in, and how many are inside.
+@dataclass(frozen=True, slots=True)
+class Door:
+    """What stands between a call and its handler, in this order.
 
     Attributes:
-        in_flight_max: more are refused.
-        is_open: false while loading and draining.
-        in_flight: calls inside.
-        idle: set while nobody is inside.
+        credentials: who asks, and whether that one may call the method.
+        gate: whether there is room.
+        rate: whether the tenant has calls left.
     """
 
-    in_flight_max: int
-    is_open: bool = False
-    in_flight: int = field(default=0, init=False)
-    idle: asyncio.Event = field(default_factory=asyncio.Event, init=False)
-
-    def __post_init__(self) -> None:
-        """Start with nobody inside."""
-        self.idle.set()
-
-    def enter(self) -> None:
-        """Let one call in.
-
-        Raises:
-            NotReady: loading or draining.
-            Overloaded: too many calls are inside.
-        """
-        if not self.is_open:
-            raise NotReady("the server is loading or shutting down")
-        if self.in_flight >= self.in_flight_max:
-            raise Overloaded(f"{self.in_flight_max} calls are in flight already")
-        self.in_flight += 1
-        self.idle.clear()
-
-    def leave(self) -> None:
-        """One call is done."""
-        self.in_flight -= 1
-        if not self.in_flight:
-            self.idle.set()
+    credentials: Credentials
+    gate: Gate
+    rate: CallRate
 
 
 class Dispatcher:
     """Makes gRPC handlers of plain coroutines `handler(request, call) -> response`."""
 
     def __init__(
-        self, *, clock: Clock, gate: Gate, metrics: Metrics, log: Any, test_clock: bool
+        self, *, clock: Clock, door: Door, metrics: Metrics, log: Any, test_clock: bool
     ) -> None:
         """Bind what every call needs."""
         self._clock = clock
-        self._gate = gate
+        self._door = door
         self._metrics = metrics
+        self._waited = metrics.waited.labels(CALLS).observe
         self._log = log
         self._test_clock = test_clock
 
@@ -121,13 +100,10 @@ class Dispatcher:
             started_s = self._clock.monotonic_s()
             call: Call | None = None
             try:
-                self._gate.enter()
-            except (NotReady, Overloaded) as error:
-                return await self._fail(error, method, None, context, started_s)
-            try:
-                call = open_call(context, self._clock, test_clock=self._test_clock)
-                response = await handler(wire.parse(request_class, body), call)
-                data = response.SerializeToString()
+                call = self._open(method, context)
+                async with self._inside(call):
+                    response = await handler(wire.parse(request_class, body), call)
+                    data = response.SerializeToString()
                 self._count(method, "OK", started_s)
                 return data
             except asyncio.CancelledError:
@@ -135,8 +111,6 @@ class Dispatcher:
                 raise
             except Exception as error:
                 return await self._fail(error, method, call, context, started_s)
-            finally:
-                self._gate.leave()
 
         return answer
 
@@ -150,21 +124,16 @@ class Dispatcher:
             started_s = self._clock.monotonic_s()
             call: Call | None = None
             try:
-                self._gate.enter()
-            except (NotReady, Overloaded) as error:
-                await self._fail(error, method, None, context, started_s)
-            try:
-                call = open_call(context, self._clock, test_clock=self._test_clock)
-                async for response in handler(wire.parse(request_class, body), call):
-                    yield response.SerializeToString()
+                call = self._open(method, context)
+                async with self._inside(call):
+                    async for response in handler(wire.parse(request_class, body), call):
+                        yield response.SerializeToString()
                 self._count(method, "OK", started_s)
             except (asyncio.CancelledError, GeneratorExit):
                 self._count(method, "CANCELLED", started_s)
                 raise
             except Exception as error:
                 await self._fail(error, method, call, context, started_s)
-            finally:
-                self._gate.leave()
 
         return answer
 
@@ -175,6 +144,7 @@ class Dispatcher:
         )
 
         async def refuse(_: Any, context: grpc.aio.ServicerContext) -> bytes:
+            await self.require_credential(method, context)
             return await self._fail(error, method, None, context, self._clock.monotonic_s())
 
         if method.client_streaming:
@@ -182,6 +152,35 @@ class Dispatcher:
         if method.server_streaming:
             return grpc.unary_stream_rpc_method_handler(refuse)
         return grpc.unary_unary_rpc_method_handler(refuse)
+
+    async def require_credential(
+        self, method: MethodDescriptor, context: grpc.aio.ServicerContext
+    ) -> None:
+        """End a call that may not call a method, for methods that are answered elsewhere."""
+        try:
+            self._open(method, context)
+        except Exception as error:
+            await self._fail(error, method, None, context, self._clock.monotonic_s())
+
+    def _open(self, method: MethodDescriptor, context: grpc.aio.ServicerContext) -> Call:
+        """The call of somebody who may make it."""
+        service = method.containing_service.full_name
+        identity = self._door.credentials.admit(f"{service}/{method.name}", context)
+        return open_call(context, identity, self._clock, test_clock=self._test_clock)
+
+    @contextlib.asynccontextmanager
+    async def _inside(self, call: Call) -> AsyncIterator[None]:
+        """A place inside, and the tenant's turn to begin."""
+        self._door.gate.enter(call.tenant)
+        try:
+            self._door.rate.take(call.tenant)
+            entered_s = self._clock.monotonic_s()
+            await self._door.gate.turn(call.tenant)
+            self._waited(self._clock.monotonic_s() - entered_s)
+            call.check_deadline()
+            yield
+        finally:
+            self._door.gate.leave(call.tenant)
 
     async def _fail(
         self,
@@ -199,6 +198,7 @@ class Dispatcher:
         request_id = (call.request_id if call else "") or uuid.uuid4().hex
         failure = status.translate(error, request_id)
         self._count(method, failure.code.name, started_s)
+        queues.count_refusal(self._metrics, error)
         if failure.code in (grpc.StatusCode.INTERNAL, grpc.StatusCode.DATA_LOSS):
             self._log.error(
                 "call failed",

@@ -68,6 +68,21 @@ class PermissionDenied(ServerError):
     """Raised when the credential's role does not allow what the request asks."""
 
 
+class Unauthenticated(ServerError):
+    """Raised when a call has no valid credential; never says what is wrong with one."""
+
+
+class QuotaExceeded(ServerError):
+    """Raised when a quota of the tenant is used up; nothing was done."""
+
+    def __init__(self, quota: str, problem: str, *, retry_after_s: float) -> None:
+        """Keep the quota's setting apart, and when a retry can help."""
+        super().__init__(f"{quota}: {problem}")
+        self.quota = quota
+        self.problem = problem
+        self.retry_after_s = retry_after_s
+
+
 class ConfigError(ServerError):
     """Raised when the configuration cannot be used; names the setting, its source and the limit."""
 

@@ -78,8 +78,9 @@ class Facts:
             kinds=[pb.KindCount(kind=kind, count=count) for kind, count in sorted(kinds.items())],
             user_count=len(chosen),
             revision=self.writer.published(call.tenant),
-            data_bytes=sizes.file_bytes + sizes.wal_bytes,
-            rss_bytes=rss_bytes(),
+            # How much others store is not this tenant's to know.
+            data_bytes=sizes.file_bytes + sizes.wal_bytes if call.is_operator else 0,
+            rss_bytes=rss_bytes() if call.is_operator else 0,
             uptime=Duration(seconds=uptime_us // 1_000_000, nanos=uptime_us % 1_000_000 * 1000),
         )
 

@@ -1,19 +1,21 @@
-"""Forget: soft, undoable, by id, key, content, filter or the whole user.
+"""Forget: by id, key, content, filter or the whole user; soft and undoable, or a purge.
 
-A forgotten memory is never recalled.
+A forgotten memory is never recalled; what a purge does is in `purge.py`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from recalld.server import access, codec, conflicts, doubts, filters, slots, validate
 from recalld.server.call import Call
 from recalld.server.change import Change
-from recalld.server.errors import EtagMismatch, InvalidRequest, NotOffered
+from recalld.server.errors import EtagMismatch, InvalidRequest
 from recalld.server.limits import CONTENT_BYTES_MAX, FORGET_ID_COUNT_MAX, REQUEST_ID_BYTES_MAX
 from recalld.server.partition import Partition
 from recalld.server.partitions import Partitions
+from recalld.server.purge import Purge
 from recalld.server.writer import Writer
 from recalld.storage.errors import MemoryNotFound
 from recalld.storage.record import MemoryRecord, Scope, Status
@@ -32,34 +34,41 @@ class Forget:
 
     partitions: Partitions
     writer: Writer
+    purge: Purge
 
     async def __call__(self, request: pb.ForgetRequest, call: Call) -> pb.ForgetResponse:
         """Forget what the selector names, or take that back."""
         scope = codec.scope(request.scope, call.tenant)
         self._check(request)
+        is_purge = request.mode == pb.ForgetMode.FORGET_MODE_PURGE
         partition = self.partitions.find(scope.tenant, scope.user_id)
+        if is_purge and request.all:
+            # Also of a user who has nothing here: snapshots may still hold something.
+            partition = self.partitions.open(scope.tenant, scope.user_id)
 
         async def run(row: StoredRequest | None) -> pb.ForgetResponse:
             """The work behind the idempotency check."""
-            if partition is None or not len(partition):
+            if partition is None or not (len(partition) or (is_purge and request.all)):
                 if request.WhichOneof("selector") == "ids":
                     raise MemoryNotFound("no such memory of this user")
                 return pb.ForgetResponse()
             if request.dry_run:
                 chosen = self._choose(request, partition, scope, call)
                 return pb.ForgetResponse(count=len(chosen), ids=_ids(chosen))
+            if is_purge:
+                return await self._purge(request, partition, scope, call, row)
             return await self._change(request, partition, scope, call, row)
 
-        return await self.writer.once(call, METHOD, request, pb.ForgetResponse, run)
+        response = await self.writer.once(call, METHOD, request, pb.ForgetResponse, run)
+        if response.receipt.id:
+            # Also of a repeated request: its first answer was kept before the bytes were gone.
+            response.receipt.CopyFrom(await self.purge.receipt(call.tenant, response.receipt.id))
+        return response
 
     def _check(self, request: pb.ForgetRequest) -> None:
         """Refuse malformed requests before anything is looked up."""
         validate.name(request.request_id, "request_id", bytes_max=REQUEST_ID_BYTES_MAX)
-        mode = validate.enum(request.mode, pb.ForgetMode, "mode")
-        if mode == pb.ForgetMode.FORGET_MODE_PURGE:
-            raise NotOffered(
-                "FORGET_MODE_PURGE is in the contract, but this version does not offer it yet"
-            )
+        validate.enum(request.mode, pb.ForgetMode, "mode")
         which = request.WhichOneof("selector")
         if which is None:
             raise InvalidRequest("selector", "is required: ids, key, filter, content, or all")
@@ -107,12 +116,14 @@ class Forget:
         else:
             named = list(partition.records.values())
         undo = request.mode == pb.ForgetMode.FORGET_MODE_UNDO
+        purge = request.mode == pb.ForgetMode.FORGET_MODE_PURGE
         unique = {r.label: r for r in named if access.may_manage(r, scope, call)}
         oldest_us = call.now_us - UNDO_WINDOW_US if undo else 0
         return [
             record
             for record in unique.values()
-            if (record.status == Status.FORGOTTEN) == undo and record.forget_time_us >= oldest_us
+            if purge
+            or ((record.status == Status.FORGOTTEN) == undo and record.forget_time_us >= oldest_us)
         ]
 
     async def _change(
@@ -138,13 +149,33 @@ class Forget:
             await self.writer.write(call, partition, plan, None)
         return await self.writer.write(call, partition, plan, row)
 
+    async def _purge(
+        self,
+        request: pb.ForgetRequest,
+        partition: Partition,
+        scope: Scope,
+        call: Call,
+        row: StoredRequest | None,
+    ) -> pb.ForgetResponse:
+        """Purge everything chosen."""
+        chosen = self._choose(request, partition, scope, call)
+        # An agent's credential, or an agent's name, may leave out what is private to others.
+        is_whole_user = request.all and len(chosen) == len(partition)
+        if not chosen and not is_whole_user:
+            return pb.ForgetResponse()
+
+        def check(records: Sequence[MemoryRecord]) -> None:
+            """Under the lock: the etag is still the present one."""
+            _require_etag(request, records)
+
+        return await self.purge.commit(partition, chosen, is_whole_user, check, call, row)
+
     def _plan(
         self, change: Change, request: pb.ForgetRequest, scope: Scope, call: Call
     ) -> list[MemoryRecord]:
         """Plan the change of the chosen records, of as many as a commit takes."""
         chosen = self._choose(request, change.partition, scope, call)[:PART_ROW_COUNT_MAX]
-        if request.etag and any(codec.etag(record) != request.etag for record in chosen):
-            raise EtagMismatch("the memory changed since this etag was read")
+        _require_etag(request, chosen)
         undo = request.mode == pb.ForgetMode.FORGET_MODE_UNDO
         for record in chosen:
             if undo:
@@ -156,6 +187,12 @@ class Forget:
         if not undo:
             doubts.release(change, {record.id for record in chosen})
         return chosen
+
+
+def _require_etag(request: pb.ForgetRequest, records: Sequence[MemoryRecord]) -> None:
+    """Refuse when the one memory that was named has changed since."""
+    if request.etag and any(codec.etag(record) != request.etag for record in records):
+        raise EtagMismatch("the memory changed since this etag was read")
 
 
 def _ids(records: list[MemoryRecord]) -> list[str]:

@@ -41,6 +41,7 @@ CUE_AGREES = 0.5
 TIME_AGREES = 1.0
 """A memory lies in the time asked about, or outside it."""
 PAST_REASON = "past its time"
+INHERITED_REASON = "answers for what it replaced"
 
 DOUBT_REASONS: dict[Doubt, str] = {
     Doubt.OUTDATED: "possibly outdated",
@@ -102,6 +103,8 @@ def make_hits(ranking: Ranking, record_of: Callable[[int], MemoryRecord | None])
         if asked:
             cue = _cue_of(record, int(ranking.cues[place]))
             agreed, reasons = _witnesses(evidence[place], record.key, cue)
+        if ranking.inherited[place]:
+            reasons = (*reasons, INHERITED_REASON)
         past = bool(ranking.past[place])
         if past:
             reasons = (*reasons, PAST_REASON)

@@ -17,6 +17,8 @@ from recalld.server.partition import CURRENT
 from recalld.server.precedence import last_said_us
 from recalld.storage.record import MemoryRecord, Status
 
+ID_DIGITS = 15
+"""Of an id's 32 hex digits: what fits into 63 bits, and more than tells two memories apart."""
 KEY_SEPARATORS = re.compile(r"[._\-/:\s]+")
 
 
@@ -49,6 +51,11 @@ def doubt_of(record: MemoryRecord) -> Doubt:
     return Doubt.TENTATIVE if is_mused else Doubt.NONE
 
 
+def number_of(memory_id: str) -> int:
+    """A number that stands for an id within one partition; 0 for none."""
+    return int(memory_id[:ID_DIGITS], 16) if memory_id else 0
+
+
 def index_row(record: MemoryRecord, zone: tzinfo) -> IndexRow:
     """The row of a record; `zone` says when the days begin that its words name."""
     where = record.scope
@@ -79,6 +86,8 @@ def index_row(record: MemoryRecord, zone: tzinfo) -> IndexRow:
         # An end that the writer gave is the end.
         past_time_us=0 if record.valid_to_us else spoken.past_us,
         doubt=doubt_of(record),
+        identity=number_of(record.id),
+        heir=number_of(record.superseded_by),
         agent_id=where.agent_id,
         session_id=where.session_id,
         namespace=where.namespace,

@@ -34,6 +34,12 @@ SET_SIZE_DEFAULT = 10
 RESPONSE_BYTES_MAX = 3_670_016
 """3.5 MiB: stubs of every language accept 4 MiB by default."""
 MESSAGE_BYTES_MAX = 16 * 1024 * 1024
+REQUEST_PART_COUNT_MAX = 100_000
+"""Fields of a request and of the messages in it, each repetition counted."""
+METADATA_BYTES_MAX = 16 * 1024
+STREAM_COUNT_MAX = 100
+"""Calls at once on one connection; clients keep more waiting. HTTP/2 recommends no less."""
+CONNECTION_COUNT_MAX = 4096
 
 TIME_MIN_US = -2_208_988_800_000_000
 """1900-01-01T00:00:00Z in microseconds since 1970."""

@@ -6,6 +6,7 @@ server takes a live Unix socket away from the first.
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import re
 import socket
@@ -43,8 +44,30 @@ def socket_path(address: str) -> str | None:
     return None
 
 
-def bind(server: grpc.aio.Server, address: str) -> str:
+def is_local(address: str) -> bool:
+    """Whether only this machine reaches an address: a Unix socket, or loopback."""
+    if socket_path(address) is not None:
+        return True
+    host = address.rpartition(":")[0].strip("[]")
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
+def bind(
+    server: grpc.aio.Server,
+    address: str,
+    credentials: grpc.ServerCredentials | None = None,
+    socket_mode: int = 0o600,
+) -> str:
     """Bind, and return the address under which the server is reached.
+
+    Args:
+        server: not started yet.
+        address: one that `problem_of` passes.
+        credentials: of TLS; None = plaintext.
+        socket_mode: of a Unix socket.
 
     Raises:
         AddressInUse: somebody else listens there, or it cannot be bound.
@@ -54,10 +77,13 @@ def bind(server: grpc.aio.Server, address: str) -> str:
         raise AddressInUse(f"{address}: the socket's folder does not exist")
     if path is not None and _is_live(path):
         raise AddressInUse(f"{address}: another server listens on this socket")
-    # A Unix socket is its user's alone, from the moment it exists.
-    mask = os.umask(0o177)
+    # A Unix socket is never open to others, from the moment it exists.
+    mask = os.umask(0o777 & ~socket_mode)
     try:
-        port = server.add_insecure_port(address)
+        if credentials is None:
+            port = server.add_insecure_port(address)
+        else:
+            port = server.add_secure_port(address, credentials)
     except RuntimeError as error:
         raise AddressInUse(f"{address}: the address is in use or cannot be bound") from error
     finally:

@@ -10,6 +10,11 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, start_http_server
 
+CALLS, TEXTS, ROWS = "calls", "texts", "rows"
+"""Queues that can be full."""
+REQUESTS, MEMORIES = "requests", "memories"
+"""What the texts are that wait."""
+DEGRADED_REASONS = ("embedder_deadline", "embedder_overloaded")
 LATENCY_BUCKETS_S = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 
 
@@ -23,9 +28,14 @@ class Metrics:
         in_flight: calls in the handler now.
         stage: seconds by stage of the read and write path (embed, search, commit).
         memories: memories held in memory now.
+        read_only: 1 while the server was started to be read only, else 0.
         outcomes: memories written, by outcome.
         traces: traces of recalls, by what became of them (kept, lost).
         reports: recalls reported as helpful or not.
+        waiting: what waits in each bounded queue now.
+        waited: seconds in a queue, by queue.
+        refused: calls refused since a queue was full, by queue.
+        degraded: recalls answered with less than all of their channels, by reason.
     """
 
     registry: CollectorRegistry
@@ -34,9 +44,14 @@ class Metrics:
     in_flight: Gauge
     stage: Histogram
     memories: Gauge
+    read_only: Gauge
     outcomes: Counter
     traces: Counter
     reports: Counter
+    waiting: Gauge
+    waited: Histogram
+    refused: Counter
+    degraded: Counter
     _children: dict[tuple[Any, ...], Any] = field(default_factory=dict)
 
     def serve(self, address: str) -> None:
@@ -58,7 +73,7 @@ class Metrics:
 def create() -> Metrics:
     """Fresh metrics in a registry of their own."""
     registry = CollectorRegistry()
-    return Metrics(
+    made = Metrics(
         registry=registry,
         handled=Counter(
             "grpc_server_handled",
@@ -82,9 +97,44 @@ def create() -> Metrics:
             registry=registry,
         ),
         memories=Gauge("recalld_memories", "Memories held in memory", registry=registry),
+        read_only=Gauge(
+            "recalld_read_only", "1 while started to be read only, else 0", registry=registry
+        ),
         outcomes=Counter("recalld_remembered", "Memories written", ("outcome",), registry=registry),
         traces=Counter("recalld_traces", "Traces of recalls", ("outcome",), registry=registry),
         reports=Counter(
             "recalld_recalls_reported", "Recalls reported on", ("helpful",), registry=registry
         ),
+        waiting=Gauge(
+            "recalld_queue_length", "What waits in a queue now", ("queue",), registry=registry
+        ),
+        waited=Histogram(
+            "recalld_queue_wait_seconds",
+            "Seconds in a queue",
+            ("queue",),
+            buckets=LATENCY_BUCKETS_S,
+            registry=registry,
+        ),
+        refused=Counter(
+            "recalld_queue_refused", "Calls refused by a queue", ("queue",), registry=registry
+        ),
+        degraded=Counter(
+            "recalld_recalls_degraded",
+            "Recalls without all channels",
+            ("reason",),
+            registry=registry,
+        ),
     )
+    _show_from_the_start(made)
+    return made
+
+
+def _show_from_the_start(made: Metrics) -> None:
+    """Make the series of the queues: a rate misses the first event of a series that it begins."""
+    for queue in (CALLS, TEXTS, ROWS):
+        made.waiting.labels(queue)
+        made.refused.labels(queue)
+    for waits in (CALLS, REQUESTS, MEMORIES):
+        made.waited.labels(waits)
+    for reason in DEGRADED_REASONS:
+        made.degraded.labels(reason)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
+from recalld.index.judge import Judge
 from recalld.index.partition import PartitionIndex
 from recalld.server.standing import is_binding
 from recalld.storage.errors import MemoryNotFound
@@ -66,8 +67,11 @@ def identity_of(record: MemoryRecord) -> tuple[object, ...]:
 class Partition:
     """Records of one user by label, and the books over them."""
 
-    def __init__(self, tenant: str, user_id: str, index: PartitionIndex) -> None:
-        """Start empty."""
+    def __init__(
+        self, tenant: str, user_id: str, index: PartitionIndex, judge: Judge | None = None
+    ) -> None:
+        """Start empty; `judge` judges pairs of statements where the model has one."""
+        self.judge = judge
         self.tenant = tenant
         self.user_id = user_id
         self.index = index
@@ -146,6 +150,13 @@ class Partition:
                 self._identities.setdefault(identity_of(record), []).append(record.label)
                 if is_binding(record):
                     self._binding.add(record.label)
+
+    def drop(self, records: Iterable[MemoryRecord]) -> None:
+        """Let go of records for good; the index is the caller's matter."""
+        for record in records:
+            held = self.records.pop(record.label)
+            self._forget_books(held)
+            del self._labels[held.id]
 
     def _book(self, record: MemoryRecord) -> dict[Slot, list[int]] | None:
         """The book of slots that a record belongs to by its status."""

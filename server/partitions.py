@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from recalld.index.judge import Judge
 from recalld.index.partition import PartitionIndex
 from recalld.server.partition import Partition
 
@@ -14,27 +15,35 @@ from recalld.server.partition import Partition
 class Partitions:
     """All partitions in memory."""
 
-    def __init__(self, make_index: Callable[[], PartitionIndex]) -> None:
-        """Keep how to make an empty index."""
+    def __init__(
+        self, make_index: Callable[[], PartitionIndex], judge: Judge | None = None
+    ) -> None:
+        """Keep how to make an empty index, and who judges pairs of statements."""
         self._make_index = make_index
-        self._table: dict[tuple[str, str], Partition] = {}
+        self._judge = judge
+        self._table: dict[str, dict[str, Partition]] = {}
 
     def find(self, tenant: str, user_id: str) -> Partition | None:
         """The partition of a user, or None when nothing was ever stored for it."""
-        return self._table.get((tenant, user_id))
+        users = self._table.get(tenant)
+        return users.get(user_id) if users is not None else None
 
     def open(self, tenant: str, user_id: str) -> Partition:
         """The partition of a user, made empty when there is none: for writers only."""
-        partition = self._table.get((tenant, user_id))
+        partition = self.find(tenant, user_id)
         if partition is None:
-            partition = Partition(tenant, user_id, self._make_index())
-            self._table[(tenant, user_id)] = partition
+            partition = Partition(tenant, user_id, self._make_index(), self._judge)
+            self._table.setdefault(tenant, {})[user_id] = partition
         return partition
 
     def of_tenant(self, tenant: str) -> Iterator[Partition]:
         """Partitions of one tenant that hold something."""
-        return (part for (owner, _), part in self._table.items() if owner == tenant and len(part))
+        return (part for part in self._table.get(tenant, {}).values() if len(part))
+
+    def count_of(self, tenant: str) -> int:
+        """Memories of one tenant, of any status."""
+        return sum(map(len, self._table.get(tenant, {}).values()))
 
     def __iter__(self) -> Iterator[Partition]:
         """Every partition."""
-        return iter(list(self._table.values()))
+        return iter([part for users in self._table.values() for part in users.values()])

@@ -49,6 +49,9 @@ def start_us(record: MemoryRecord) -> int:
 def standing(record: MemoryRecord, rival: MemoryRecord, now_us: int) -> Standing:
     """How an arriving value stands towards a current one of its slot."""
     said_us, rival_us = last_said_us(record), last_said_us(rival)
+    if said_us != rival_us and _said_on_arrival(record, rival):
+        # Labels are given out as values arrive; no jump of the clock changes their order.
+        said_us, rival_us = record.label, rival.label
     if rank(record) > rank(rival):
         return Standing.WINS
     if said_us < rival_us:

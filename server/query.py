@@ -28,9 +28,12 @@ CONTEXT_TURN_COUNT = 2
 CONTEXT_WEIGHT = 0.5
 INLINE_ROW_COUNT_MAX = 2_000
 """Partitions up to this size are searched on the event loop: a hop to a thread costs more."""
-REQUEST_TOKENS_MAX = 96
+REQUEST_TOKENS_MAX = 48
 """Relevance is trained on requests up to this long; of dialogues and documents it knows nothing."""
 TOKENS_PER_CJK, TOKENS_PER_OTHER = 0.65, 0.23
+EMBED_SHARE_MAX = 0.5
+"""Share of the time until the deadline that the embedder may be expected to take: with more, words
+and keys answer at once instead of shortly before the deadline."""
 EMBED_RESERVE_S = 0.005
 """Time kept back from the deadline for search and answer when the embedder is slow."""
 
@@ -105,7 +108,8 @@ async def _read(
     readings: tuple[Reading | None, ...] = ()
     is_short = request_size(asked.text) <= REQUEST_TOKENS_MAX
     try:
-        pending = embedder.submit(texts, is_query=True)
+        wait_s = EMBED_SHARE_MAX * call.remaining_s()
+        pending = embedder.submit(texts, is_query=True, owner=call.tenant, within_s=wait_s)
         if pending.done():
             return Query(pending.result(), texts, with_relevance=is_short)
         # The words are looked up while the model is at work on another core.

@@ -113,6 +113,8 @@ class Recall:
         """Recall, for a request that stands at the path `where` of a message."""
         found = await self.find(request, call, k_default=K_DEFAULT, field=where)
         response = found.response
+        for reason in response.degraded:
+            self.metrics.degraded.labels(reason).inc()
         size = 0
         for hit in found.hits:
             memory = self.encoded.get(hit.record, found.now_us)

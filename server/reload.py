@@ -135,7 +135,12 @@ def _admit(
 
 
 def _written_back(store: Store, rows: list[StoredMemory]) -> list[StoredMemory]:
-    """Rows with fresh vectors, durable, under a new revision of their tenants."""
+    """Rows with fresh vectors, durable, under a new revision of their tenants.
+
+    A read-only store keeps its rows: they are searched by the fresh vectors all the same.
+    """
+    if store.read_only_reason:
+        return rows
     by_tenant: dict[str, list[StoredMemory]] = {}
     for row in rows:
         by_tenant.setdefault(row.record.scope.tenant, []).append(row)

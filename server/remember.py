@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,13 +16,18 @@ from recalld.server.indexing import embedded_text
 from recalld.server.limits import BATCH_COUNT_MAX, REQUEST_ID_BYTES_MAX
 from recalld.server.metrics import Metrics
 from recalld.server.partitions import Partitions
+from recalld.server.purge import was_purged
 from recalld.server.roles import Roles
-from recalld.server.slots import Outcome, place
+from recalld.server.slots import Outcome, Placement, place
 from recalld.server.writer import Writer
 from recalld.storage.store import StoredRequest
+from recalld.storage.tombstones import Tombstones
 from recalld.v1 import memory_service_pb2 as pb
 
 METHOD = "recalld.v1.MemoryService/Remember"
+EMBED_SHARE_MAX = 0.5
+"""Share of the time until the deadline that embedding may be expected to take: a write that is let
+in and then misses its deadline has cost others their turn."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,7 @@ class Remember:
     writer: Writer
     embedder: BatchingEmbedder
     metrics: Metrics
+    tombstones: Tombstones
     roles: Roles | None = None
 
     async def __call__(self, request: pb.RememberRequest, call: Call) -> pb.RememberResponse:
@@ -48,13 +53,14 @@ class Remember:
             for i, item in enumerate(request.memories)
         ]
 
+        timed = [item.memory.HasField("event_time") for item in request.memories]
+
         async def run(row: StoredRequest | None) -> pb.RememberResponse:
             """The work behind the idempotency check."""
             embedded = await self._embed(drafts, call)
-            call.check_deadline()
             partition = self.partitions.open(scope.tenant, scope.user_id)
             return await self.writer.write(
-                call, partition, lambda change: self._plan(change, embedded), row
+                call, partition, lambda change: self._plan(change, embedded, timed), row
             )
 
         return await self.writer.once(call, METHOD, request, pb.RememberResponse, run)
@@ -66,9 +72,16 @@ class Remember:
         """
         texts = [embedded_text(draft.record) for draft in drafts if draft.vector is None]
         started_s = call.clock.monotonic_s()
-        embedded = await asyncio.wrap_future(self.embedder.submit(texts, is_query=False))
+        pending = self.embedder.submit(
+            texts,
+            is_query=False,
+            owner=call.tenant,
+            within_s=EMBED_SHARE_MAX * call.remaining_s(),
+        )
+        embedded = await call.in_time(pending)
         vectors = iter(embedded)
-        cues = await embed_cues(self.embedder, [draft.record.relevant_when for draft in drafts])
+        cues_of = [draft.record.relevant_when for draft in drafts]
+        cues = await embed_cues(self.embedder, cues_of, call, EMBED_SHARE_MAX)
         self.metrics.stage.labels("embed_write").observe(call.clock.monotonic_s() - started_s)
         whole = np.zeros((len(drafts), self.embedder.width), np.float32)
         for row, draft in zip(whole, drafts, strict=True):
@@ -79,18 +92,31 @@ class Remember:
             for draft, row, own in zip(drafts, whole, cues, strict=True)
         ]
 
-    def _plan(self, change: Change, drafts: list[Draft]) -> pb.RememberResponse:
-        """Place every memory in turn; later ones see earlier ones."""
-        placements = []
+    def _plan(self, change: Change, drafts: list[Draft], timed: list[bool]) -> pb.RememberResponse:
+        """Place every memory in turn; later ones see earlier ones.
+
+        Args:
+            change: the plan.
+            drafts: what is to be stored.
+            timed: of each, whether its writer gave an event time.
+        """
+        placements: list[Placement | None] = []
         values = self.roles.values if self.roles is not None else None
-        for draft in drafts:
+        for draft, has_event_time in zip(drafts, timed, strict=True):
             assert draft.vector is not None
-            placement = place(change, draft.record, draft.vector, values)
+            if was_purged(self.tombstones, draft.record, has_event_time=has_event_time):
+                placements.append(None)
+                continue
+            placed = place(change, draft.record, draft.vector, values)
             if draft.record.relevant_when and draft.cues is not None:
-                change.cues[placement.record.label] = draft.cues
-            placements.append(placement)
+                change.cues[placed.record.label] = draft.cues
+            placements.append(placed)
         response = pb.RememberResponse()
         for placement in placements:
+            if placement is None:
+                response.results.add(outcome=Outcome.REMEMBER_OUTCOME_REJECTED_PURGED)
+                self.metrics.outcomes.labels("REJECTED_PURGED").inc()
+                continue
             record = change.rows.get(placement.record.label, placement.record)
             response.results.add(
                 id=record.id,

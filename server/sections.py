@@ -47,6 +47,12 @@ class ServerSection(Section):
         10.0, description="seconds that calls in flight may take after SIGTERM"
     )
     test_clock: bool = Field(False, description="callers may set the clock (metadata recalld-now)")
+    socket_mode: Literal["0600", "0660"] = Field(
+        "0600", description="who may use a Unix socket: its user, or its group too"
+    )
+    allow_insecure: bool = Field(
+        False, description="listen beyond this machine without credentials or without TLS"
+    )
 
     @field_validator("listen")
     @classmethod
@@ -65,6 +71,44 @@ class ServerSection(Section):
         if value and not (colon and port.isdecimal() and int(port) <= PORT_MAX):
             raise ValueError("must be host:port, or empty")
         return value
+
+
+class AuthSection(Section):
+    """Credentials of callers."""
+
+    required: bool = Field(
+        False, description="callers need a credential; off: everybody is admin of tenant default"
+    )
+    tokens_file: Path | None = Field(
+        None, description="hashes of bearer tokens; unset: tokens.json in the data directory"
+    )
+    client_identities_file: Path | None = Field(
+        None, description="tenants and roles of client certificates by name (TOML)"
+    )
+
+
+class TlsSection(Section):
+    """Certificates, as PEM files; read again when they change."""
+
+    cert_file: Path | None = Field(
+        None, description="the server's certificate chain; unset: no TLS"
+    )
+    key_file: Path | None = Field(None, description="its private key")
+    client_ca_file: Path | None = Field(
+        None,
+        description="callers need a certificate of these authorities; unset: none is asked for",
+    )
+
+
+class QuotasSection(Section):
+    """What each tenant may use."""
+
+    calls_per_s: Annotated[float, Field(ge=0, le=1_000_000)] = Field(
+        0.0, description="calls a second of a tenant, as many at once; 0: no quota"
+    )
+    memories_max: Annotated[int, Field(ge=0, le=1_000_000_000)] = Field(
+        0, description="memories of a tenant, of any status; 0: no quota"
+    )
 
 
 class StorageSection(Section):
@@ -142,6 +186,17 @@ class TracesSection(Section):
     )
     kept_max: Annotated[int, Field(ge=1, le=100_000)] = Field(
         1_000, description="traces kept of each tenant; the oldest give way"
+    )
+
+
+class SnapshotsSection(Section):
+    """Snapshots by schedule; those that are asked for are never removed by it."""
+
+    every_h: Annotated[float, Field(ge=0, le=8_760)] = Field(
+        0.0, description="hours between snapshots of the schedule; 0: off"
+    )
+    kept_max: Annotated[int, Field(ge=1, le=1_000)] = Field(
+        7, description="snapshots of the schedule that are kept; the oldest give way"
     )
 
 

@@ -23,13 +23,16 @@ from recalld.server.dispatch import Dispatcher
 from recalld.server.explaining import Explaining
 from recalld.server.facts import Facts
 from recalld.server.forget import Forget
+from recalld.server.keeping import Eraser
 from recalld.server.metrics import Metrics
 from recalld.server.partitions import Partitions
+from recalld.server.purge import Purge
 from recalld.server.reading import Reading
 from recalld.server.recall import Recall
 from recalld.server.remember import Remember
 from recalld.server.resolve import ResolveConflict
 from recalld.server.roles import Roles
+from recalld.server.snapshots import Snapshots
 from recalld.server.traces import Traces
 from recalld.server.update import UpdateMemory
 from recalld.server.usage import ReportUsage
@@ -68,7 +71,18 @@ SERVICES: tuple[tuple[ServiceDescriptor, tuple[str, ...]], ...] = (
         ),
     ),
     (session_service_pb2.DESCRIPTOR.services_by_name["SessionService"], ()),
-    (admin_service_pb2.DESCRIPTOR.services_by_name["AdminService"], ("GetServerInfo", "GetStats")),
+    (
+        admin_service_pb2.DESCRIPTOR.services_by_name["AdminService"],
+        (
+            "GetServerInfo",
+            "GetStats",
+            "CreateSnapshot",
+            "ListSnapshots",
+            "VerifySnapshot",
+            "RestoreSnapshot",
+            "DeleteSnapshot",
+        ),
+    ),
 )
 """Every service of the contract, and the methods of it that work.
 
@@ -79,6 +93,26 @@ SERVICE_NAMES = tuple(descriptor.full_name for descriptor, _ in SERVICES)
 CAPABILITIES = tuple(
     f"{descriptor.name}/{name}" for descriptor, names in SERVICES for name in names
 )
+
+WRITES = frozenset(
+    {
+        "MemoryService/Remember",
+        "MemoryService/UpdateMemory",
+        "MemoryService/Forget",
+        "MemoryService/ResolveConflict",
+        "RecallService/ReportUsage",
+        "AdminService/CreateSnapshot",
+        "AdminService/RestoreSnapshot",
+        "AdminService/DeleteSnapshot",
+    }
+)
+"""Those of them that a read-only server refuses."""
+
+
+def capabilities_of(store: Store) -> tuple[str, ...]:
+    """Methods that work on a store, in the order of the contract."""
+    refused = WRITES if store.read_only_reason else frozenset()
+    return tuple(name for name in CAPABILITIES if name not in refused)
 
 
 @dataclass(frozen=True)
@@ -94,6 +128,8 @@ class Parts:
     roles: Roles | None
     metrics: Metrics
     traces: Traces
+    eraser: Eraser
+    snapshots: Snapshots
     pool: ThreadPoolExecutor
     start_time_us: int
     started_s: float
@@ -126,21 +162,27 @@ class Table:
             store=parts.store,
             embedder=parts.embedder,
             embedder_name=parts.embedder_name,
-            capabilities=CAPABILITIES,
+            capabilities=capabilities_of(parts.store),
             test_clock=parts.config.server.test_clock,
             start_time_us=parts.start_time_us,
             started_s=parts.started_s,
         )
+        purge = Purge(parts.store, parts.writer, parts.embedder, parts.traces, parts.eraser)
         self._handlers.update(
             {
                 "Remember": Remember(
-                    parts.partitions, parts.writer, parts.embedder, parts.metrics, parts.roles
+                    parts.partitions,
+                    parts.writer,
+                    parts.embedder,
+                    parts.metrics,
+                    parts.store.purges.tombstones,
+                    parts.roles,
                 ),
                 "GetMemory": reading.get,
                 "ListMemories": reading.list_page,
                 "ListKeys": reading.keys,
                 "UpdateMemory": UpdateMemory(parts.partitions, parts.writer, parts.embedder),
-                "Forget": Forget(parts.partitions, parts.writer),
+                "Forget": Forget(parts.partitions, parts.writer, purge),
                 "ResolveConflict": ResolveConflict(parts.partitions, parts.writer),
                 "ExportMemories": reading.export,
                 "Recall": recall,
@@ -151,6 +193,11 @@ class Table:
                 "ReportUsage": ReportUsage(parts.partitions, parts.writer, parts.metrics),
                 "GetServerInfo": facts.info,
                 "GetStats": facts.stats,
+                "CreateSnapshot": parts.snapshots.create,
+                "ListSnapshots": parts.snapshots.list_all,
+                "VerifySnapshot": parts.snapshots.verify,
+                "RestoreSnapshot": parts.snapshots.restore,
+                "DeleteSnapshot": parts.snapshots.delete,
             }
         )
 

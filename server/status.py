@@ -48,11 +48,20 @@ TABLE: dict[type[Exception], tuple[grpc.StatusCode, int]] = {
     server_errors.DeadlinePassed: (Code.DEADLINE_EXCEEDED, Reason.ERROR_REASON_DEADLINE_EXCEEDED),
     server_errors.NotOffered: (Code.UNIMPLEMENTED, Reason.ERROR_REASON_UNIMPLEMENTED),
     server_errors.PermissionDenied: (Code.PERMISSION_DENIED, Reason.ERROR_REASON_PERMISSION_DENIED),
+    server_errors.Unauthenticated: (Code.UNAUTHENTICATED, Reason.ERROR_REASON_UNAUTHENTICATED),
+    server_errors.QuotaExceeded: (Code.RESOURCE_EXHAUSTED, Reason.ERROR_REASON_QUOTA_EXCEEDED),
     storage_errors.MemoryNotFound: (Code.NOT_FOUND, Reason.ERROR_REASON_MEMORY_NOT_FOUND),
     storage_errors.MemoryExists: (Code.ALREADY_EXISTS, Reason.ERROR_REASON_ALREADY_EXISTS),
     storage_errors.StoreBusy: (Code.RESOURCE_EXHAUSTED, Reason.ERROR_REASON_OVERLOADED),
     storage_errors.StoreClosed: (Code.UNAVAILABLE, Reason.ERROR_REASON_NOT_READY),
+    storage_errors.SnapshotNotFound: (Code.NOT_FOUND, Reason.ERROR_REASON_SNAPSHOT_NOT_FOUND),
+    storage_errors.SnapshotExists: (Code.ALREADY_EXISTS, Reason.ERROR_REASON_ALREADY_EXISTS),
+    storage_errors.SnapshotDamaged: (Code.DATA_LOSS, Reason.ERROR_REASON_CORRUPT),
+    storage_errors.CopyFailed: (Code.UNAVAILABLE, Reason.ERROR_REASON_NOT_READY),
+    storage_errors.EraseFailed: (Code.UNAVAILABLE, Reason.ERROR_REASON_NOT_READY),
     storage_errors.StoreFailed: (Code.FAILED_PRECONDITION, Reason.ERROR_REASON_READ_ONLY),
+    storage_errors.StoreReadOnly: (Code.FAILED_PRECONDITION, Reason.ERROR_REASON_READ_ONLY),
+    storage_errors.FileRefused: (Code.UNAVAILABLE, Reason.ERROR_REASON_NOT_READY),
     storage_errors.FormatTooNew: (Code.FAILED_PRECONDITION, Reason.ERROR_REASON_FORMAT_TOO_NEW),
     storage_errors.Corrupt: (Code.DATA_LOSS, Reason.ERROR_REASON_CORRUPT),
     index_errors.EmbedderMismatch: (
@@ -141,6 +150,11 @@ def translate(error: Exception, request_id: str) -> Failure:
             field=error.field, description=error.problem
         )
         details.append(error_details_pb2.BadRequest(field_violations=[violation]))
+    if isinstance(error, server_errors.QuotaExceeded):
+        used_up = error_details_pb2.QuotaFailure.Violation(
+            subject=error.quota, description=error.problem
+        )
+        details.append(error_details_pb2.QuotaFailure(violations=[used_up]))
     if code in RETRIABLE:
         delay_s = float(getattr(error, "retry_after_s", RETRY_AFTER_DEFAULT_S))
         fraction, whole = math.modf(delay_s)

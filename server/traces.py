@@ -152,6 +152,18 @@ class Traces:
             for trace in newest[:count]
         ]
 
+    async def forget_user(self, tenant: str, user_id: str) -> None:
+        """Let go of every trace in memory that may tell of a user; the store sees to its own."""
+        if pending := [task for key, task in self._making.items() if key[0] == tenant]:
+            await asyncio.wait(pending)
+        for key, trace in list(self._recent.items()):
+            if key[0] == tenant and user_id in (trace.plans or {}):
+                del self._recent[key]
+        named = user_id.encode()
+        for key, waiting in list(self._unwritten.items()):
+            if key[0] == tenant and (waiting.user_id == user_id or named in waiting.header):
+                del self._unwritten[key]
+
     async def write(self) -> None:
         """Write what waits.
 

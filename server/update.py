@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from dataclasses import dataclass, replace
 
@@ -134,7 +133,8 @@ class UpdateMemory:
                 raise MemoryNotFound("no such memory of this user")
             while True:
                 old = access.require(partition.get(request.memory.id), scope, call)
-                fresh = await self._embed(old, merge(old, request.memory, paths, call), paths)
+                merged = merge(old, request.memory, paths, call)
+                fresh = await self._embed(old, merged, paths, call)
                 with contextlib.suppress(_TextChanged):
                     return await self.writer.write(
                         call,
@@ -147,15 +147,20 @@ class UpdateMemory:
 
         return await self.writer.once(call, METHOD, request, pb.UpdateMemoryResponse, run)
 
-    async def _embed(self, old: MemoryRecord, new: MemoryRecord, paths: list[str]) -> _Embedded:
+    async def _embed(
+        self, old: MemoryRecord, new: MemoryRecord, paths: list[str], call: Call
+    ) -> _Embedded:
         """Vectors of what changes."""
         vector = cues = None
         text = embedded_text(new)
         if text != embedded_text(old):
-            vectors = await asyncio.wrap_future(self.embedder.submit([text], is_query=False))
+            pending = self.embedder.submit(
+                [text], is_query=False, owner=call.tenant, within_s=call.remaining_s()
+            )
+            vectors = await call.in_time(pending)
             vector = np.ascontiguousarray(vectors[0])
         if "relevant_when" in paths:
-            (cues,) = await embed_cues(self.embedder, [new.relevant_when])
+            (cues,) = await embed_cues(self.embedder, [new.relevant_when], call)
         return _Embedded(vector, cues)
 
     def _plan(

@@ -12,23 +12,32 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import DecodeError, Message
 
 from recalld.server.errors import InvalidRequest
+from recalld.server.limits import REQUEST_PART_COUNT_MAX
+from recalld.server.wire_parts import has_more_parts
 
 M = TypeVar("M", bound=Message)
 
 WIRE_VARINT, WIRE_FIXED64, WIRE_BYTES, WIRE_FIXED32 = 0, 1, 2, 5
 DEPTH_MAX = 64
+SMALL_BYTES = 64 * 1024
+"""Requests up to this size are parsed as they are: they become 12 MB at most."""
 
 
 def parse(message_class: type[M], body: bytes) -> M:
     """Decode one request.
 
     Raises:
-        InvalidRequest: the bytes are no such message; names the field when its text is not UTF-8.
+        InvalidRequest: the bytes are no such message, or one of too many parts; names the field
+            when its text is not UTF-8.
     """
+    descriptor: Any = message_class.DESCRIPTOR
+    if len(body) > SMALL_BYTES and has_more_parts(descriptor, body, REQUEST_PART_COUNT_MAX):
+        raise InvalidRequest(
+            "request", f"has more than {REQUEST_PART_COUNT_MAX} fields in all; send less at once"
+        )
     try:
         return message_class.FromString(body)
     except DecodeError:
-        descriptor: Any = message_class.DESCRIPTOR
         path = find_bad_text(descriptor, body)
         if path:
             raise InvalidRequest(path, "is not valid UTF-8") from None

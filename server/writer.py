@@ -10,6 +10,7 @@ away does not stop a write half-way.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 from collections.abc import Awaitable, Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
@@ -28,13 +29,23 @@ from recalld.server.graphs import Graphs
 from recalld.server.indexing import index_row
 from recalld.server.metrics import Metrics
 from recalld.server.partition import Partition
+from recalld.server.quotas import MemoryQuota
+from recalld.storage.purge import PurgeOrder
 from recalld.storage.store import Store, StoredMemory, StoredRequest, WriteBatch
 
 R = TypeVar("R", bound=Message)
 
 
 class Writer:
-    """Runs planned writes against the store and the partitions."""
+    """Runs planned writes against the store and the partitions.
+
+    Attributes:
+        quota: of memories; None = there is none.
+        waiting_row_count: memories whose commit is not known yet.
+    """
+
+    quota: MemoryQuota | None = None
+    waiting_row_count = 0
 
     def __init__(
         self,
@@ -83,7 +94,8 @@ class Writer:
     ) -> R:
         """Answer a request, or give again the answer it had under the same request id.
 
-        The work goes on to its end even when the caller is cancelled.
+        What is being written is written to its end even when the caller is cancelled; what
+        was not begun is not begun any more.
 
         Args:
             call: the call.
@@ -97,7 +109,7 @@ class Writer:
         """
         request_id: str = request.request_id  # type: ignore[attr-defined]
         if not request_id:
-            return await self._to_its_end(object(), run(None))
+            return await self._to_its_end(object(), run(None), call)
         key = (call.tenant, request_id)
         while key in self._tasks:
             await asyncio.wait([self._tasks[key]])
@@ -112,15 +124,18 @@ class Writer:
                 )
             return response_class.FromString(known.response)
         row = StoredRequest(call.tenant, request_id, method, body_hash, b"", call.clock.now_us())
-        return await self._to_its_end(key, run(row))
+        return await self._to_its_end(key, run(row), call)
 
     async def drain(self) -> None:
         """Wait for the writes whose callers have gone away."""
         while self._tasks:
             await asyncio.wait(self._tasks.values())
 
-    async def _to_its_end(self, key: Hashable, work: Awaitable[R]) -> R:
-        """Await work that goes on when the caller is cancelled; it is known by `key` meanwhile."""
+    async def _to_its_end(self, key: Hashable, work: Awaitable[R], call: Call) -> R:
+        """Await work that goes on when the caller is cancelled; it is known by `key` meanwhile.
+
+        It learns that the caller is gone, and may stop before it writes.
+        """
 
         def settle(done: asyncio.Task[R]) -> None:
             """Its error is looked at, whoever still waits for it."""
@@ -130,7 +145,11 @@ class Writer:
 
         task = self._tasks[key] = asyncio.create_task(_awaited(work))
         task.add_done_callback(settle)
-        return await asyncio.shield(task)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            call.gone.set()
+            raise
 
     async def write(
         self,
@@ -142,19 +161,30 @@ class Writer:
         """Plan under the partition's lock, commit, publish; only inside `once`.
 
         Returns the plan's response with its revision, 0 when nothing was written.
+
+        Raises:
+            QuotaExceeded: the tenant would hold too many memories; nothing was written.
+            DeadlinePassed: nobody waited for it any more; nothing was written.
         """
-        async with partition.lock:
+        async with partition.lock, contextlib.AsyncExitStack() as held:
+            # The last moment: what is committed has to be published, whoever waits.
+            call.check_deadline()
             revision = self.revision(call.tenant) + 1
             change = Change(partition, revision, self._next_label, call.now_us)
             response = plan(change)
-            if not change.rows:
+            if self.quota is not None:
+                held.enter_context(self.quota.room_for(change))
+            is_changed = bool(change.rows or change.order)
+            if not is_changed:
                 revision -= 1
-            response.revision = revision if change.rows else 0  # type: ignore[attr-defined]
-            if change.rows or row is not None:
+            response.revision = revision if is_changed else 0  # type: ignore[attr-defined]
+            if is_changed or row is not None:
                 started_s = call.clock.monotonic_s()
                 await self._commit(call.tenant, change, revision, response, row)
                 self._metrics.stage.labels("commit").observe(call.clock.monotonic_s() - started_s)
-            if change.rows:
+            if change.order is not None:
+                await self._withdraw(partition, change.order)
+            if is_changed:
                 await self._publish(partition, change)
                 self._published[call.tenant] = max(revision, self.published(call.tenant))
             return response
@@ -192,9 +222,24 @@ class Writer:
             StoredMemory(record, vectors[label], self._fingerprint, kept_cues(change, record))
             for label, record in change.rows.items()
         )
-        future = self._store.submit(WriteBatch(tenant, revision, memories, request))
+        future = self._store.submit(WriteBatch(tenant, revision, memories, request, change.order))
         self._revisions[tenant] = revision
-        await asyncio.wrap_future(future)
+        self.waiting_row_count += len(memories)
+        try:
+            await asyncio.wrap_future(future)
+        finally:
+            self.waiting_row_count -= len(memories)
+
+    async def _withdraw(self, partition: Partition, order: PurgeOrder) -> None:
+        """Take purged rows from readers.
+
+        The records go first: a search that still meets a row finds no record of it.
+        """
+        partition.drop(order.records)
+        self._metrics.memories.dec(len(order.records))
+        labels = [record.label for record in order.records]
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(self._pool, partition.index.remove, labels)
 
     async def _publish(self, partition: Partition, change: Change) -> None:
         """Show the committed rows to readers, all of them in one step.

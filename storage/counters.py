@@ -46,7 +46,9 @@ class Counters:
         """
         with self._lock:
             last = self._revisions.get(batch.tenant, 0)
-            if batch.revision < last or (batch.memories and batch.revision == last):
+            if batch.revision < last or (
+                (batch.memories or batch.purge) and batch.revision == last
+            ):
                 raise StaleRevision(f"revision {batch.revision} does not follow {last}")
             result = submit(batch)
             self._revisions[batch.tenant] = batch.revision

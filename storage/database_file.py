@@ -4,12 +4,14 @@ Knows no database library: the backend gives a `connect` function. It never repl
 deletes an existing database or log.
 
 Invariants: a new database is created under a temporary name and renamed when complete, because
-one killed in its first writes never opens again; what such a creation left behind is removed at
-the next start, since nothing in it was ever acknowledged.
+one killed in its first writes never opens again; what such a creation, or a copy, left behind is
+removed at the next start, since nothing in it was ever acknowledged. A restore that was killed is
+finished or undone (see `exchange`).
 """
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.resources import files as resource_files
@@ -23,6 +25,11 @@ from recalld.storage.fsio import Files
 DATABASE_NAME = "recalld.duckdb"
 WAL_SUFFIX = ".wal"
 NEW_SUFFIX = ".new"
+COPY_SUFFIX = ".copy"
+ASIDE_SUFFIX = ".before-restore"
+DAMAGED_INFIX = ".damaged-"
+WORK_NAME = ".restoring"
+"""Folder in which a restored database is made ready."""
 SCHEMA_NAME = "schema.sql"
 DIRECTORY_MODE = 0o700
 FILE_MODE = 0o600
@@ -45,13 +52,15 @@ class RecoveryReport:
 
     Attributes:
         created: the database is new.
-        leftover_names: files of an interrupted creation that were removed.
+        returned: a restored database did not open, and the one before it was put back.
+        leftover_names: files of an interrupted creation or copy that were removed.
         wal_copy: the log as it was before its zero tail was cut; None = nothing was cut.
         wal_cut_bytes: zeros cut.
         migrated_step_count: format steps applied.
     """
 
     created: bool = False
+    returned: bool = False
     leftover_names: tuple[str, ...] = ()
     wal_copy: Path | None = None
     wal_cut_bytes: int = 0
@@ -61,6 +70,14 @@ class RecoveryReport:
 def wal_path(path: Path) -> Path:
     """Returns where the log of a database file is."""
     return path.with_name(path.name + WAL_SUFFIX)
+
+
+def next_damaged(path: Path) -> Path:
+    """Returns the first free name under which a damaged file can be kept beside itself."""
+    number = 1
+    while (kept := path.with_name(f"{path.name}{DAMAGED_INFIX}{number}")).exists():
+        number += 1
+    return kept
 
 
 def size_bytes(path: Path) -> int:
@@ -96,14 +113,22 @@ def open_or_create(
         if wal_path(path).exists():
             raise Corrupt(path, "missing, though its log is there; restore it from a backup")
         _create(path, connect, meta, files)
-    connection, copy, cut_bytes = _connect_repairing(path, connect, files)
+    try:
+        connection, copy, cut_bytes = _connect_repairing(path, connect, files)
+        returned = False
+    except Corrupt:
+        if not _return_to_aside(path, files):
+            raise
+        connection, copy, cut_bytes = _connect_repairing(path, connect, files)
+        returned = True
     try:
         step_count = migrate.migrate(connection, path)
+        _aside(path).unlink(missing_ok=True)
         files.sync_directory(data_dir)
     except BaseException:
         connection.close()
         raise
-    report = RecoveryReport(created, tuple(leftovers), copy, cut_bytes, step_count)
+    report = RecoveryReport(created, returned, tuple(leftovers), copy, cut_bytes, step_count)
     return connection, report
 
 
@@ -116,6 +141,7 @@ def _create(
         new.chmod(FILE_MODE)
         connection.execute(resource_files(__package__).joinpath(SCHEMA_NAME).read_text("utf-8"))
         meta = {**meta, "format_version": str(migrate.FORMAT_VERSION)}
+        meta[migrate.TOMBSTONE_KEY] = migrate.new_tombstone_key()
         for item in sorted(meta.items()):
             connection.execute("INSERT INTO meta VALUES (?, ?)", item)
         connection.execute("CHECKPOINT")
@@ -142,7 +168,30 @@ def _connect_repairing(
 
 
 def _remove_leftovers(path: Path) -> Sequence[str]:
-    leftovers = sorted(path.parent.glob(f"{path.name}{NEW_SUFFIX}*"))
+    found = [path.parent.glob(f"{path.name}{suffix}*") for suffix in (NEW_SUFFIX, COPY_SUFFIX)]
+    leftovers = sorted(leftover for paths in found for leftover in paths)
     for leftover in leftovers:
         leftover.unlink()
-    return [leftover.name for leftover in leftovers]
+    names = [leftover.name for leftover in leftovers]
+    if (work := path.with_name(WORK_NAME)).exists():
+        shutil.rmtree(work)
+        names.append(WORK_NAME)
+    if path.exists() and _aside(path).exists() and path.samefile(_aside(path)):
+        # A restore got as far as the second name and no further: nothing was exchanged.
+        _aside(path).unlink()
+        names.append(_aside(path).name)
+    return names
+
+
+def _aside(path: Path) -> Path:
+    return path.with_name(path.name + ASIDE_SUFFIX)
+
+
+def _return_to_aside(path: Path, files: Files) -> bool:
+    """Puts the database from before a restore back; False when there is none."""
+    if not _aside(path).exists():
+        return False
+    wal_path(path).unlink(missing_ok=True)
+    files.rename(_aside(path), path)
+    files.sync_directory(path.parent)
+    return True

@@ -1,46 +1,38 @@
 """The DuckDB backend of `Store`: one file and its log in the data directory.
 
-The only module that imports duckdb. All SQL is parameterised. It never repairs silently (see
-`RecoveryReport`), never empties a damaged database, never downloads an extension, and never
-spills rows into temporary files.
+All SQL is parameterised. It never repairs silently (see `RecoveryReport`) and never empties a
+damaged database; what it opens is a `DuckDBFile`.
 
 Invariants: one thread writes (`GroupWriter`); each group is one transaction; a future resolves
-after COMMIT has synced the log, and the directory when the log is a new file. Reads use a
-short-lived cursor each and fetch all they asked for: an unfinished fetch can block a checkpoint.
+after COMMIT has synced the log, and the directory when the log is a new file.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import duckdb
-
-from recalld.storage import commands, database_file, rules
+from recalld.storage import commands, database_file, duckdb_file, rules
 from recalld.storage.counters import Counters
 from recalld.storage.database_file import size_bytes
-from recalld.storage.errors import Corrupt, DirectoryLocked, StorageError, StoreClosed, StoreFailed
+from recalld.storage.duckdb_file import DuckDBFile
+from recalld.storage.errors import CopyFailed, Corrupt, StoreFailed
 from recalld.storage.fsio import Files
-from recalld.storage.lock import read_holder
+from recalld.storage.purges import SqlPurges
 from recalld.storage.queries import Queries
 from recalld.storage.requests import REQUEST_BYTES_MAX, REQUEST_COUNT_MAX, RecentRequests
 from recalld.storage.store import Partition, StoredMemory, StoredRequest, StoreStats, WriteBatch
 from recalld.storage.traces import SqlTraces
-from recalld.storage.writer import GroupWriter
+from recalld.storage.writer import BatchWriter, GroupWriter
 
 MEMORY_LIMIT_BYTES = 512 * 1024 * 1024
-CHECKPOINT_THRESHOLD = "16MiB"
-# Commits and checkpoints gain nothing from a second thread, and recall wants the cores.
-THREAD_COUNT = 1
-
-_LOCKED_MESSAGE = "Could not set lock"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +58,8 @@ class DuckDBOptions:
 class DuckDBStore:
     """`Store` on DuckDB; the contract says what it promises, `recovery` what opening did."""
 
+    read_only_reason = ""
+
     def __init__(self, data_dir: Path, options: DuckDBOptions) -> None:
         """Opens or creates the database and starts the writer thread.
 
@@ -75,7 +69,7 @@ class DuckDBStore:
 
         Raises:
             Corrupt, FormatTooNew, DirectoryLocked: the database cannot be used; it is unchanged.
-            OSError: the file system refused.
+            FileRefused, OSError: the file system refused.
         """
         self._path = data_dir / database_file.DATABASE_NAME
         self._wal_path = database_file.wal_path(self._path)
@@ -83,31 +77,39 @@ class DuckDBStore:
         meta = {
             "created_by": options.created_by,
             "created_time_us": str(options.now_us),
-            "created_with_duckdb": duckdb.__version__,
+            "created_with_duckdb": duckdb_file.VERSION,
         }
-        connect = partial(_connect, memory_limit_bytes=options.memory_limit_bytes)
-        with _translated(self._path):
-            self._connection, self.recovery = database_file.open_or_create(
-                data_dir, connect, meta, self._files
-            )
+        connect = partial(duckdb_file.connect, memory_limit_bytes=options.memory_limit_bytes)
+        with duckdb_file.translated(self._path):
+            connection, self.recovery = self._open(data_dir, connect, meta)
+        self._file = DuckDBFile(self._path, connection, connect)
         self._state_lock = threading.Lock()
         self._closed = False
         self._commit_count = self._last_commit_us = 0
         self._recent = RecentRequests(options.request_count_max, options.request_bytes_max)
         try:
-            self._reader = _Reader(self._connection, self._path)
-            self._queries = Queries(self._reader, self._path)
+            self._queries = Queries(self._file, self._path)
             self._durable = self._queries.revisions()
             self._label_max = self._queries.label_max()
             self._counters = Counters(self._label_max, self._durable)
             self._queries.fill(self._recent)
+            self._wal_bytes = size_bytes(self._wal_path)
+            means = (self._file, self._file, self._run, self._sync_new_wal)
+            self.traces, self.purges = SqlTraces(*means), SqlPurges(*means)
         except BaseException:
-            self._connection.close()
+            self._file.close()
             raise
-        self._wal_bytes = size_bytes(self._wal_path)
-        self._writer = GroupWriter(self._commit)
-        run, synced = self._writer.run, self._sync_new_wal
-        self.traces = SqlTraces(self._connection, self._reader, run, synced)
+        self._writer = self._start_writer()
+
+    def _open(
+        self, data_dir: Path, connect: duckdb_file.Connect, meta: dict[str, str]
+    ) -> tuple[duckdb_file.Connection, database_file.RecoveryReport]:
+        """Opens or creates the database, and tells what that took."""
+        return database_file.open_or_create(data_dir, connect, meta, self._files)
+
+    def _start_writer(self) -> BatchWriter:
+        """What takes batches and jobs from now on."""
+        return GroupWriter(self._commit)
 
     def submit(self, batch: WriteBatch) -> Future[None]:
         """See `Store.submit`."""
@@ -120,7 +122,7 @@ class DuckDBStore:
 
     def find_request(self, tenant: str, request_id: str) -> StoredRequest | None:
         """See `Store.find_request`; a dictionary look-up unless memory had to drop answers."""
-        self._reader.require_open()
+        self._file.require_open()
         if (found := self._recent.find(tenant, request_id)) or self._recent.complete:
             return found
         return self._queries.find_request(tenant, request_id)
@@ -129,9 +131,13 @@ class DuckDBStore:
         """See `Store.prune_requests`."""
         return int(self._writer.run(lambda: self._prune_requests(before_us)).result())
 
+    def newest_request_us(self) -> int:
+        """See `Store.newest_request_us`."""
+        return self._queries.newest_request_us()
+
     def load(self) -> Iterator[StoredMemory]:
         """See `Store.load`."""
-        self._reader.require_open()
+        self._file.require_open()
         return self._queries.load()
 
     def partitions(self) -> list[Partition]:
@@ -144,13 +150,13 @@ class DuckDBStore:
 
     def revisions(self) -> dict[str, int]:
         """See `Store.revisions`."""
-        self._reader.require_open()
+        self._file.require_open()
         with self._state_lock:
             return dict(self._durable)
 
     def allocate_labels(self, count: int) -> range:
         """See `Store.allocate_labels`."""
-        self._reader.require_open()
+        self._file.require_open()
         return self._counters.allocate_labels(count)
 
     def stats(self) -> StoreStats:
@@ -170,9 +176,31 @@ class DuckDBStore:
         """See `Store.checkpoint`."""
         self._writer.run(self._checkpoint).result()
 
+    def copy_to(self, target: Path) -> None:
+        """Copies everything, as of one revision, into a fresh file on the same file system.
+
+        Writes go on meanwhile; one caller at a time.
+
+        Raises:
+            CopyFailed, OSError: it could not be written; nothing of it stays.
+        """
+        _, copy = duckdb_file.copy_paths(self._path)
+        self._file.copy_to(copy)
+        self._files.rename(copy, target)
+
+    def says(self, text: str, vector: bytes) -> bool:
+        """Tells whether any memory holds this text in one of its own, or these float32 bytes."""
+        return self._queries.says(text, vector)
+
+    def rewrite(self) -> None:
+        """See `Store.rewrite`: the database is copied and the copy takes its place."""
+        failure = self._run(self._rewrite).result()
+        if failure is not None:
+            raise failure
+
     def check(self) -> list[str]:
         """See `Store.check`; also compares the key index with the rows."""
-        self._reader.require_open()
+        self._file.require_open()
         lines: list[str] = []
         try:
             lines += self._queries.check_index() + self.traces.check()
@@ -191,33 +219,57 @@ class DuckDBStore:
         with suppress(StoreFailed):  # Closing is all that is left to do; the waiters were told.
             self._writer.run(self._checkpoint)
         self._writer.close()
-        self._reader.close()
-        self._connection.close()
+        self._file.close()
         self._files.sync_directory(self._path.parent)
 
     def _commit(self, batches: Sequence[WriteBatch]) -> None:
         """Makes one group durable; runs on the writer's thread only."""
         start_ns = time.perf_counter_ns()
-        self._connection.execute("BEGIN")
-        applied = commands.apply_group(self._connection, batches, self._label_max, self._durable)
-        self._connection.execute("COMMIT")
+        orders = [(batch.tenant, batch.purge) for batch in batches if batch.purge]
+        self._file.execute("BEGIN")
+        applied = commands.apply_group(self._file, batches, self._label_max, self._durable)
+        # Behind the writes of the group: an earlier batch of it may have changed the same row.
+        dropped = [key for order in orders for key in self.purges.apply(*order)]
+        self._file.execute("COMMIT")
         self._sync_new_wal()
         requests, revisions, self._label_max = applied
         self._recent.add(requests)
+        self._recent.discard(dropped)
+        for order in orders:
+            self.purges.committed(*order)
         with self._state_lock:
             self._durable.update(revisions)
         self._commit_count += 1
         self._last_commit_us = (time.perf_counter_ns() - start_ns) // 1_000
 
     def _prune_requests(self, before_us: int) -> int:
-        count = commands.prune_requests(self._connection, before_us)
+        count = commands.prune_requests(self._file, before_us)
         self._recent.prune(before_us)
         self._sync_new_wal()
         return count
 
+    def _rewrite(self) -> CopyFailed | None:
+        fresh, _ = duckdb_file.copy_paths(self._path)
+        try:
+            self._file.copy_to(fresh)
+        except CopyFailed as error:  # The database is as it was, so writing may go on.
+            return error
+        fresh.chmod(database_file.FILE_MODE)
+        self._files.sync_file(fresh)
+        self._file.exchange(partial(self._put_in_place, fresh))
+        self._wal_bytes = size_bytes(self._wal_path)
+        return None
+
+    def _put_in_place(self, fresh: Path) -> None:
+        self._files.rename(fresh, self._path)
+        self._files.sync_directory(self._path.parent)
+
+    def _run(self, job: Callable[[], Any]) -> Future[Any]:
+        return self._writer.run(job)
+
     def _checkpoint(self) -> None:
         # Plain CHECKPOINT fails while a reader is at work; this one waits for it.
-        self._connection.execute("FORCE CHECKPOINT")
+        self._file.execute("FORCE CHECKPOINT")
         self._sync_new_wal()
 
     def _sync_new_wal(self) -> None:
@@ -226,74 +278,3 @@ class DuckDBStore:
         if wal_bytes and (not self._wal_bytes or wal_bytes < self._wal_bytes):
             self._files.sync_directory(self._path.parent)
         self._wal_bytes = wal_bytes
-
-
-class _Reader:
-    """`queries.Reader` on cursors of a connection kept for nothing else."""
-
-    def __init__(self, connection: duckdb.DuckDBPyConnection, path: Path) -> None:
-        self._path = path
-        self._lock = threading.Lock()
-        with _translated(path):
-            self._root = connection.cursor()
-        self._is_open = True
-
-    def require_open(self) -> None:
-        if not self._is_open:
-            raise StoreClosed("the store is closed")
-
-    def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        with self._cursor() as cursor:
-            return cursor.execute(sql, parameters).fetchall()
-
-    def columns(self, sql: str, parameters: Sequence[object] = ()) -> dict[str, list[Any]]:
-        with self._cursor() as cursor:
-            arrays = cursor.execute(sql, parameters).fetchnumpy()
-        # Masked arrays (columns with NULL) give None for what is masked.
-        return {name: array.tolist() for name, array in arrays.items()}
-
-    def close(self) -> None:
-        with self._lock:
-            self._is_open = False
-            self._root.close()
-
-    @contextmanager
-    def _cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        with _translated(self._path):
-            with self._lock:
-                self.require_open()
-                cursor = self._root.cursor()
-            try:
-                yield cursor
-            finally:
-                cursor.close()
-
-
-@contextmanager
-def _translated(path: Path) -> Iterator[None]:
-    """Turns DuckDB's errors into those of this layer."""
-    try:
-        yield
-    except duckdb.OutOfMemoryException as error:
-        raise StorageError(f"{path}: memory_limit_bytes is too small: {error}") from error
-    except duckdb.Error as error:
-        if _LOCKED_MESSAGE in str(error):
-            raise DirectoryLocked(path.parent, read_holder(path.parent)) from error
-        raise Corrupt(path, str(error)) from error
-
-
-def _connect(path: Path, memory_limit_bytes: int) -> duckdb.DuckDBPyConnection:
-    config: dict[str, str | bool | int | float | list[str]] = {
-        "memory_limit": f"{memory_limit_bytes}B",
-        "checkpoint_threshold": CHECKPOINT_THRESHOLD,
-        "threads": THREAD_COUNT,
-        "temp_directory": "",
-        "autoinstall_known_extensions": False,
-        "autoload_known_extensions": False,
-    }
-    with _translated(path):
-        connection = duckdb.connect(str(path), config=config)
-        # Afterwards: once these hold, the settings above are refused.
-        connection.execute("SET enable_external_access = false")
-        connection.execute("SET lock_configuration = true")
-    return connection

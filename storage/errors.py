@@ -65,6 +65,72 @@ class Corrupt(StorageError):
         self.detail = detail
 
 
+class StoreReadOnly(StoreFailed):
+    """Raised when a store that was opened to be read only is asked to write; says why it was.
+
+    Nothing was queued. Reads go on; writes need the cause removed and the store opened again.
+    """
+
+
+class FileRefused(StorageError):
+    """Raised when the file system refuses an operation on a database: no room, no permission, EIO.
+
+    This is no damage: what was acknowledged stays as it is on the disk.
+
+    Attributes:
+        path: the file.
+        errno: the system's number of the cause.
+    """
+
+    def __init__(self, path: Path, errno: int, detail: str) -> None:
+        """Names the file first, so that the message is useful in a log line."""
+        super().__init__(f"{path}: {detail}")
+        self.path = path
+        self.errno = errno
+
+
+class CopyFailed(StorageError):
+    """Raised when a copy of the database cannot be written, for example on a full disk.
+
+    The database itself is as it was; what there was of the copy is removed.
+    """
+
+    def __init__(self, path: Path, detail: str) -> None:
+        """Names the copy and the cause."""
+        super().__init__(f"{path}: could not be written: {detail}")
+
+
+class SnapshotNotFound(StorageError):
+    """Raised when there is no snapshot of a name."""
+
+
+class SnapshotExists(StorageError):
+    """Raised when a snapshot is to get the name of another one."""
+
+
+class SnapshotDamaged(StorageError):
+    """Raised when a snapshot is not what its manifest says, so that it must not be restored.
+
+    Attributes:
+        violations: everything that is wrong with it.
+        intact_name: the newest snapshot that nothing is wrong with; "" = there is none.
+    """
+
+    def __init__(self, name: str, violations: list[str], intact_name: str) -> None:
+        """Says what is wrong and what could be taken instead."""
+        offer = f"the newest intact one is {intact_name}" if intact_name else "none is intact"
+        super().__init__(f"snapshot {name} is damaged: {'; '.join(violations)}; {offer}")
+        self.violations = violations
+        self.intact_name = intact_name
+
+
+class EraseFailed(StorageError):
+    """Raised when bytes of purged memories are not known to be gone from all files.
+
+    Nothing shows these memories any more; repeating the call, or a restart, goes on with it.
+    """
+
+
 class FormatTooNew(StorageError):
     """Raised when the data was written by a newer version of the product than this one.
 

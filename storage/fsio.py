@@ -1,7 +1,7 @@
 """File operations whose order decides what survives a crash.
 
-The only caller of `os.fsync` and `os.rename`. Everything takes a `Files` as an argument, so that
-tests can record, fail or stop at each one. It never reads or writes content.
+The only caller of `os.fsync`, `os.rename` and `os.link`. Everything takes a `Files` as an argument,
+so that tests can record, fail or stop at each one. It never reads or writes content.
 
 Invariants: `sync_*` return only when the kernel reported success; an error is raised, never
 retried (after a failed fsync the kernel may have dropped the dirty pages).
@@ -39,6 +39,14 @@ class Files:
             OSError: the rename was refused.
         """
         os.rename(source, target)
+
+    def link(self, source: Path, target: Path) -> None:
+        """Gives a file a second name; durable after `sync_directory`.
+
+        Raises:
+            OSError: the name is taken, or the file system has no second names.
+        """
+        os.link(source, target)
 
     @staticmethod
     def _sync(path: Path, flags: int) -> None:

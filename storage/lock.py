@@ -5,15 +5,18 @@ kill -9; the JSON inside only tells who it is. The file is never removed: removi
 two processes lock two different files of one name.
 
 Invariants: at most one `DirectoryLock` is held per directory on one machine; the holder's text is
-written only after the lock is held.
+written only after the lock is held. Where the directory cannot be written, the lock is taken all
+the same (on the directory itself if there is no file), and nothing is told of the holder.
 """
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
 import socket
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
@@ -21,6 +24,8 @@ from recalld.storage.errors import DirectoryLocked
 
 LOCK_FILE_NAME = "LOCK"
 HOLDER_BYTES_MAX = 4_096
+UNWRITABLE_ERRNOS = frozenset({errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOSPC, errno.EDQUOT})
+"""The lock file cannot be made or written; whatever is there can still be read."""
 
 
 class DirectoryLock:
@@ -39,11 +44,9 @@ class DirectoryLock:
 
         Raises:
             DirectoryLocked: another process, or another lock of this one, holds it.
-            OSError: the lock file cannot be created.
+            OSError: the directory cannot be opened.
         """
-        path = data_dir / LOCK_FILE_NAME
-        # No O_TRUNC: the one who is refused must not wipe the holder's text.
-        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._descriptor, is_writable = _opened(data_dir)
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -55,9 +58,12 @@ class DirectoryLock:
             "listen_address": listen_address,
             "start_time_us": now_us,
         }
-        os.ftruncate(self._descriptor, 0)
-        os.pwrite(self._descriptor, json.dumps(holder).encode(), 0)
         self._held = True
+        if is_writable:
+            # A full disk is no reason not to serve; whoever is refused is told less.
+            with suppress(OSError):
+                os.ftruncate(self._descriptor, 0)
+                os.pwrite(self._descriptor, json.dumps(holder).encode(), 0)
 
     def release(self) -> None:
         """Lets go; a second call does nothing."""
@@ -77,6 +83,19 @@ class DirectoryLock:
     ) -> None:
         """Releases."""
         self.release()
+
+
+def _opened(data_dir: Path) -> tuple[int, bool]:
+    """A descriptor to lock, and whether it can be written."""
+    path = data_dir / LOCK_FILE_NAME
+    try:
+        # No O_TRUNC: the one who is refused must not wipe the holder's text.
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600), True
+    except OSError as error:
+        if error.errno not in UNWRITABLE_ERRNOS:
+            raise
+    target = path if path.exists() else data_dir
+    return os.open(target, os.O_RDONLY | os.O_CLOEXEC), False
 
 
 def read_holder(data_dir: Path) -> dict[str, object]:

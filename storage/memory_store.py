@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from recalld.storage import rules
 from recalld.storage.counters import Counters
 from recalld.storage.errors import StoreClosed
+from recalld.storage.purge import PurgeOrder, StoredPurge
 from recalld.storage.store import (
     Partition,
     StoredMemory,
@@ -23,6 +24,7 @@ from recalld.storage.store import (
     StoreStats,
     WriteBatch,
 )
+from recalld.storage.tombstones import KEY_BYTES, Hasher, Tombstones
 
 
 @dataclass(slots=True)
@@ -33,10 +35,15 @@ class MemoryImage:
     requests: dict[tuple[str, str], StoredRequest] = field(default_factory=dict)
     revisions: dict[str, int] = field(default_factory=dict)
     traces: dict[tuple[str, str], StoredTrace] = field(default_factory=dict)
+    purges: dict[str, StoredPurge] = field(default_factory=dict)
+    tombstones: dict[bytes, int] = field(default_factory=dict)
+    label_max: int = 0
 
 
 class MemoryStore:
     """`Store` in dictionaries; see the contract for what each method promises."""
+
+    read_only_reason = ""
 
     def __init__(self, image: MemoryImage | None = None) -> None:
         """Opens `image`, or an empty one."""
@@ -44,9 +51,11 @@ class MemoryStore:
         self._lock = threading.RLock()
         self._closed = False
         label_max = max(self._image.memories, default=0)
+        label_max = max(label_max, self._image.label_max)
         self._counters = Counters(label_max, self._image.revisions)
         self._commit_count = 0
         self.traces = MemoryTraces(self._opened)
+        self.purges = MemoryPurges(self._opened)
 
     def submit(self, batch: WriteBatch) -> Future[None]:
         """See `Store.submit`; the future is resolved when it is returned."""
@@ -74,6 +83,12 @@ class MemoryStore:
             for key in old:
                 del requests[key]
         return len(old)
+
+    def newest_request_us(self) -> int:
+        """See `Store.newest_request_us`."""
+        with self._lock:
+            found = [one.create_time_us for one in self._opened().requests.values()]
+            return max(found, default=0)
 
     def load(self) -> Iterator[StoredMemory]:
         """See `Store.load`."""
@@ -124,6 +139,10 @@ class MemoryStore:
         """See `Store.checkpoint`; there is no log."""
         self._opened()
 
+    def rewrite(self) -> None:
+        """See `Store.rewrite`; there is no file."""
+        self._opened()
+
     def check(self) -> list[str]:
         """See `Store.check`."""
         with self._lock:
@@ -142,6 +161,8 @@ class MemoryStore:
             if batch.request is not None:
                 image.requests[(batch.tenant, batch.request.request_id)] = batch.request
             image.revisions[batch.tenant] = batch.revision
+            if batch.purge is not None:
+                self.purges.apply(batch.tenant, batch.purge)
             self._commit_count += 1
 
     def _opened(self) -> MemoryImage:
@@ -186,3 +207,50 @@ class MemoryTraces:
     def _newest_first(self, tenant: str) -> list[StoredTrace]:
         kept = [trace for trace in self._opened().traces.values() if trace.tenant == tenant]
         return sorted(kept, key=lambda t: (t.create_time_us, t.recall_id), reverse=True)
+
+
+class MemoryPurges:
+    """`PurgeStore` over the image of a store; its key is no secret, since nothing is kept."""
+
+    def __init__(self, opened: Callable[[], MemoryImage]) -> None:
+        """Args: opened: the store's image; raises StoreClosed after closing."""
+        self._opened = opened
+        self.tombstones = Tombstones(Hasher(bytes(KEY_BYTES)), opened().tombstones.items())
+
+    def find(self, tenant: str, purge_id: str) -> StoredPurge | None:
+        """See `PurgeStore.find`."""
+        found = self._opened().purges.get(purge_id)
+        return found if found is not None and found.tenant == tenant else None
+
+    def pending(self) -> list[StoredPurge]:
+        """See `PurgeStore.pending`."""
+        waiting = [p for p in self._opened().purges.values() if not p.complete_time_us]
+        return sorted(waiting, key=lambda purge: (purge.create_time_us, purge.id))
+
+    def complete(self, purges: Sequence[StoredPurge]) -> None:
+        """See `PurgeStore.complete`."""
+        self._opened().purges.update({purge.id: purge for purge in purges})
+
+    def apply(self, tenant: str, order: PurgeOrder) -> None:
+        """Carries out an order, as a part of its batch."""
+        image = self._opened()
+        for record in order.records:
+            image.memories.pop(record.label, None)
+            image.label_max = max(image.label_max, record.label)
+        ids = [record.id.encode() for record in order.records]
+        for key, request in list(image.requests.items()):
+            named = key[0] == tenant and any(one in request.response for one in ids)
+            if named and request.method not in order.textless_methods:
+                del image.requests[key]
+        for key, trace in list(image.traces.items()):
+            named = trace.user_id == order.user_id or order.user_id.encode() in trace.header
+            if key[0] == tenant and named:
+                del image.traces[key]
+        hashes = self.tombstones.hasher.of_purge(
+            tenant, order.user_id, order.records, order.is_whole_user
+        )
+        image.tombstones.update(dict.fromkeys(hashes, order.time_us))
+        self.tombstones.add((value, order.time_us) for value in hashes)
+        before = image.purges.get(order.id)
+        count = len(order.records) + (before.row_count if before else 0)
+        image.purges[order.id] = StoredPurge(order.id, tenant, order.time_us, row_count=count)

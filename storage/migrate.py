@@ -9,6 +9,7 @@ checkpoints, so that no DDL stays in the log; a step killed half way runs again 
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,8 +17,11 @@ from typing import Any, Protocol
 
 from recalld.storage.errors import Corrupt, FormatTooNew
 from recalld.storage.record import Status
+from recalld.storage.tombstones import KEY_BYTES
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
+TOMBSTONE_KEY = "tombstone_key"
+"""Row of the table meta: the secret of the tombstones' hashes, in hex."""
 
 
 class Connection(Protocol):
@@ -74,13 +78,32 @@ def _second(connection: Connection) -> None:
     _tell_ends_apart(connection)
 
 
-def _add_cue_vectors(connection: Connection) -> None:
-    """3: vectors of the writer's cues; rows that have cues are embedded at the next start."""
+def _third(connection: Connection) -> None:
+    """3: purges, and the tombstones that they leave."""
+    connection.execute(
+        "CREATE TABLE tombstones (hash BLOB PRIMARY KEY, purge_time_us BIGINT NOT NULL)"
+    )
+    connection.execute(
+        "CREATE TABLE purges (id VARCHAR PRIMARY KEY, tenant VARCHAR NOT NULL, "
+        "create_time_us BIGINT NOT NULL, complete_time_us BIGINT NOT NULL, "
+        "row_count BIGINT NOT NULL, snapshot_count BIGINT NOT NULL, "
+        "verified_file_count BIGINT NOT NULL)"
+    )
+    connection.execute("INSERT INTO meta VALUES (?, ?)", [TOMBSTONE_KEY, new_tombstone_key()])
+
+
+def new_tombstone_key() -> str:
+    """Returns a fresh secret for the tombstones of one data directory, in hex."""
+    return secrets.token_hex(KEY_BYTES)
+
+
+def _fourth(connection: Connection) -> None:
+    """4: vectors of the writer's cues; rows that have cues are embedded at the next start."""
     connection.execute("ALTER TABLE memories ADD COLUMN cue_embedding BLOB")
 
 
 # The next format adds its step here and its schema to schema.sql; a step never changes afterwards.
-STEPS: tuple[Step, ...] = (Step(1, _second), Step(2, _add_cue_vectors))
+STEPS: tuple[Step, ...] = (Step(1, _second), Step(2, _third), Step(3, _fourth))
 
 
 def migrate(

@@ -21,6 +21,8 @@ from recalld.storage.store import Partition, StoredMemory, StoredRequest
 
 LOAD_CHUNK_ROW_COUNT = 8_192
 CHECK_LOOKUP_COUNT = 100
+LABEL_FLOOR_KEY = "label_floor"
+"""Row of the table meta: labels up to this number were given out, also if no row has them."""
 
 _MEMORY_NAMES = rows.names(rows.COLUMNS)
 _REQUEST_NAMES = rows.names(rows.REQUEST_COLUMNS)
@@ -57,8 +59,12 @@ class Queries:
         return dict(self._reader.rows("SELECT tenant, revision FROM tenants"))
 
     def label_max(self) -> int:
-        """Returns the highest label, 0 when there is no row."""
-        return self._reader.rows("SELECT max(label) FROM memories")[0][0] or 0
+        """Returns the highest label that a row has or a purged one had; 0 = there was none."""
+        sql = (
+            "SELECT greatest((SELECT max(label) FROM memories), "
+            "(SELECT max(value::BIGINT) FROM meta WHERE key = ?))"
+        )
+        return self._reader.rows(sql, (LABEL_FLOOR_KEY,))[0][0] or 0
 
     def counts(self) -> tuple[int, int]:
         """Returns how many memories and how many requests there are."""
@@ -89,6 +95,10 @@ class Queries:
         found = self._reader.rows(sql, (tenant, request_id))
         return StoredRequest(*found[0]) if found else None
 
+    def newest_request_us(self) -> int:
+        """Returns the time of the newest request; 0 = there is none."""
+        return self._reader.rows("SELECT max(create_time_us) FROM requests")[0][0] or 0
+
     def requests(self, since_us: int | None = None) -> list[StoredRequest]:
         """Returns requests created at `since_us` or later (None: all), oldest first."""
         sql = (
@@ -111,6 +121,13 @@ class Queries:
             recent.add(self.requests(times[kept - 1]))
         if kept < len(times):
             recent.complete = False
+
+    def says(self, text: str, vector: bytes) -> bool:
+        """Tells whether any row holds this text in one of its own, or this vector."""
+        texts = ("content", "key", "value_json", "metadata_json", "relevant_when_json")
+        tests = " OR ".join(f"contains({name}, $1)" for name in texts)
+        sql = f"SELECT 1 FROM memories WHERE embedding = $2 OR {tests} LIMIT 1"
+        return bool(self._reader.rows(sql, (text, vector)))
 
     def check_index(self) -> list[str]:
         """Compares the key index with a scan, and the columns with their encoding."""

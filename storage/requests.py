@@ -58,6 +58,12 @@ class RecentRequests:
         with self._lock:
             return self._requests.get((tenant, request_id))
 
+    def discard(self, keys: Iterable[tuple[str, str]]) -> None:
+        """Drops the answers of these (tenant, request id), where they are held."""
+        with self._lock:
+            for key in keys:
+                self._drop(key)
+
     def prune(self, before_us: int) -> None:
         """Drops answers with `create_time_us < before_us`."""
         with self._lock:

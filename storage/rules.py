@@ -56,11 +56,32 @@ def require_valid(batch: WriteBatch) -> None:
             raise InvalidBatch(f"label {record.label}: {rule}")
         if record.scope.tenant != batch.tenant or record.revision != batch.revision:
             raise InvalidBatch(f"label {record.label}: tenant or revision is not its batch's")
+    if batch.purge is not None:
+        for rule in purge_violations(batch):
+            raise InvalidBatch(f"purge: {rule}")
     if batch.request is not None:
         for rule in request_violations(batch.request):
             raise InvalidBatch(f"request: {rule}")
         if batch.request.tenant != batch.tenant:
             raise InvalidBatch("request: tenant is not its batch's")
+
+
+def purge_violations(batch: WriteBatch) -> Iterator[str]:
+    """Yields every rule that the purge of a batch breaks."""
+    order = batch.purge
+    assert order is not None
+    if len(order.id) != ID_LENGTH or order.id.strip(ID_DIGITS):
+        yield "id is not 32 lower-case hex digits"
+    if not 0 < order.time_us <= INT64_MAX:
+        yield "time_us is not above 0"
+    owner = (batch.tenant, order.user_id)
+    if any((r.scope.tenant, r.scope.user_id) != owner for r in order.records):
+        yield "a record is not of the tenant and user"
+    labels = {record.label for record in order.records}
+    if len(labels) != len(order.records):
+        yield "a label is named twice"
+    if any(memory.record.label in labels for memory in batch.memories):
+        yield "a record is also written"
 
 
 def row_violations(memory: StoredMemory) -> Iterator[str]:

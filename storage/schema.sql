@@ -1,4 +1,4 @@
--- Format version 3. Times are microseconds since 1970-01-01T00:00:00Z, 0 = not set.
+-- Format version 4. Times are microseconds since 1970-01-01T00:00:00Z, 0 = not set.
 -- Primary keys only: secondary indexes and foreign keys have broken on WAL replay.
 
 CREATE TABLE meta (
@@ -76,4 +76,19 @@ CREATE TABLE traces (
     header         BLOB    NOT NULL,
     candidates     BLOB    NOT NULL,
     PRIMARY KEY (tenant, recall_id)
+);
+
+CREATE TABLE tombstones (
+    hash          BLOB PRIMARY KEY,
+    purge_time_us BIGINT NOT NULL
+);
+
+CREATE TABLE purges (
+    id                  VARCHAR PRIMARY KEY,
+    tenant              VARCHAR NOT NULL,
+    create_time_us      BIGINT  NOT NULL,
+    complete_time_us    BIGINT  NOT NULL,
+    row_count           BIGINT  NOT NULL,
+    snapshot_count      BIGINT  NOT NULL,
+    verified_file_count BIGINT  NOT NULL
 );

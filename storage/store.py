@@ -22,6 +22,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from recalld.storage.purge import PurgeOrder, PurgeStore
 from recalld.storage.record import MemoryRecord
 
 BATCH_ROW_COUNT_MAX = 4_096
@@ -73,16 +74,19 @@ class WriteBatch:
 
     Attributes:
         tenant: owner of every row and of the request.
-        revision: above the tenant's last one; may equal it when `memories` is empty.
+        revision: above the tenant's last one; may equal it when nothing is written or purged.
         memories: upserts by `record.label`, at most BATCH_ROW_COUNT_MAX; the last of equal
             labels wins.
         request: remembered in the same transaction; None = the call had no request id.
+        purge: rows that go for good in the same transaction; None = none. None of them is among
+            `memories`.
     """
 
     tenant: str
     revision: int
     memories: tuple[StoredMemory, ...] = ()
     request: StoredRequest | None = None
+    purge: PurgeOrder | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,14 +179,27 @@ class Store(Protocol):
     """Durable rows, addressed by label, partition and request id.
 
     Attributes:
+        read_only_reason: why it was opened to be read only, so that every write raises
+            StoreReadOnly; "" = it takes writes.
         traces: kept traces of recalls.
+        purges: what was purged.
 
     Thread safety: every method may be called from any thread.
     """
 
     @property
+    def read_only_reason(self) -> str:
+        """Why it takes no writes; "" = it does."""
+        ...
+
+    @property
     def traces(self) -> TraceStore:
         """Kept traces of recalls, usable as long as the store is open."""
+        ...
+
+    @property
+    def purges(self) -> PurgeStore:
+        """What was purged, usable as long as the store is open."""
         ...
 
     def submit(self, batch: WriteBatch) -> Future[None]:
@@ -207,6 +224,10 @@ class Store(Protocol):
 
     def prune_requests(self, before_us: int) -> int:
         """Forgets answers with `create_time_us < before_us`, durably; returns how many."""
+        ...
+
+    def newest_request_us(self) -> int:
+        """Returns the time of the newest remembered answer; 0 = there is none."""
         ...
 
     def load(self) -> Iterator[StoredMemory]:
@@ -245,6 +266,15 @@ class Store(Protocol):
 
     def checkpoint(self) -> None:
         """Moves the log into the main file; raises StoreFailed like a write."""
+        ...
+
+    def rewrite(self) -> None:
+        """Leaves no byte of removed rows in the store's files; writes wait, reads hardly.
+
+        Raises:
+            CopyFailed: there is no room for a second copy; nothing was changed.
+            StoreFailed, StoreClosed: like a write.
+        """
         ...
 
     def check(self) -> list[str]:

@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from recalld.storage.errors import StoreBusy, StoreClosed, StoreFailed
 from recalld.storage.store import QUEUE_ROW_COUNT_MAX, WriteBatch
@@ -34,6 +34,27 @@ class _Entry:
     def row_count(self) -> int:
         # A batch without rows still takes a place: the queue is bounded in either case.
         return max(1, len(self.batch.memories)) if self.batch else 1
+
+
+class BatchWriter(Protocol):
+    """What takes the batches and jobs of a store; `GroupWriter` says what each promises."""
+
+    @property
+    def waiting_row_count(self) -> int:
+        """Rows submitted whose outcome is not known yet."""
+        ...
+
+    def submit(self, batch: WriteBatch) -> Future[None]:
+        """Queues a batch."""
+        ...
+
+    def run(self, job: Callable[[], Any]) -> Future[Any]:
+        """Queues work between two groups."""
+        ...
+
+    def close(self) -> None:
+        """Refuses new work and finishes what is queued."""
+        ...
 
 
 class GroupWriter:

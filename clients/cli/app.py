@@ -12,13 +12,14 @@ from recalld.cli import (
     output,
     recall_commands,
     server_commands,
+    snapshot_commands,
     trace_commands,
     transfer_commands,
 )
 
 EPILOG = (
     "Exit codes: 0 done (also when nothing is worth recalling), 1 failed, 2 wrong usage, "
-    "3 no such memory or trace, 4 no server or not ready."
+    "3 no such memory, trace or snapshot, 4 no server or not ready."
 )
 
 
@@ -60,6 +61,7 @@ def build() -> typer.Typer:
         recall_commands,
         trace_commands,
         transfer_commands,
+        snapshot_commands,
     ):
         commands.add_to(made)
     return made

@@ -1,7 +1,8 @@
 """Exit codes, and how an error is shown.
 
 A script may rely on the codes: 0 done (an honest "nothing recalled" is done), 1 failed, 2 wrong
-usage, 3 no such memory or trace, 4 no server or server not ready (try again).
+usage, 3 no such memory, trace or
+snapshot, 4 no server or server not ready (try again).
 """
 
 from __future__ import annotations

@@ -26,6 +26,8 @@ from recalld.cli.checked_file import CheckedFile, Line, good_lines, report_bad
 from recalld.client import Client, NewMemory, Remembered, errors
 
 WRITE_TIMEOUT_S = 60.0
+REFUSED = "rejected"
+"""How outcomes begin that store nothing."""
 _FIELD_OF_MEMORY = re.compile(r"memories\[(\d+)\]\.?(.*)")
 
 
@@ -46,7 +48,8 @@ class Tally:
 
     def stored_count(self) -> int:
         """Memories that are stored for sure, by this run or an earlier one."""
-        return self.outcomes.total() + self.repeated_count
+        refused = (count for name, count in self.outcomes.items() if name.startswith(REFUSED))
+        return self.outcomes.total() - sum(refused) + self.repeated_count
 
 
 def store(

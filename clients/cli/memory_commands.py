@@ -201,7 +201,7 @@ class ForgetOptions:
     purge: Annotated[
         bool,
         typer.Option(
-            "--purge", help="Leave no byte of it; not offered yet by this server version."
+            "--purge", help="Leave no byte of it, also in snapshots; cannot be undone; asks first."
         ),
     ] = False
     undo: Annotated[bool, typer.Option("--undo", help="Take a forget back (30 days).")] = False
@@ -236,11 +236,14 @@ class ForgetOptions:
 
 
 def forget(which: ForgetOptions, where: Scoped, out: Output) -> None:
-    """Forget memories: nothing recalls them any more; --undo takes it back for 30 days."""
+    """Forget memories: nothing recalls them any more; --undo takes it back for 30 days.
+
+    With --purge no byte of them stays, and neither a restore nor an import brings them back.
+    """
     selector, mode = which.selector(), which.mode()
     with where.open() as client:
-        if which.all_memories and not which.dry_run and not which.yes:
-            _confirm(where.user or "", mode)
+        if (which.all_memories or which.purge) and not which.dry_run and not which.yes:
+            _confirm(where.user or "", selector, mode)
         forgotten = client.forget(mode=mode, dry_run=which.dry_run, **selector)
     if out.json:
         output.write_json(forgotten)
@@ -252,11 +255,13 @@ def forget(which: ForgetOptions, where: Scoped, out: Output) -> None:
         output.write_fields(forgotten.receipt)
 
 
-def _confirm(user: str, mode: str) -> None:
-    """Asks before everything of a user is touched; without a terminal, --yes is needed."""
+def _confirm(user: str, selector: dict[str, Any], mode: str) -> None:
+    """Asks before much or for good is touched; without a terminal, --yes is needed."""
     if not is_interactive():
-        raise ValueError("--all needs --yes when there is no terminal to ask on")
-    question = f"{mode}: everything of user {output.shown_text(user)}. Go on?"
+        option = "--all" if "all_memories" in selector else "--purge"
+        raise ValueError(f"{option} needs --yes when there is no terminal to ask on")
+    what = "everything" if "all_memories" in selector else "what is named"
+    question = f"{mode}: {what} of user {output.shown_text(user)}. Go on?"
     if not typer.confirm(question, err=True):
         raise exits.Failure("nothing was changed")
 
@@ -289,5 +294,7 @@ def add_to(app: typer.Typer) -> None:
         recalld forget -u u1 --key allergy --dry-run
         recalld forget -u u1 0f3c9a5e7b1d4c2e8a6f0b9d7c5e3a1f --undo
         recalld forget -u u1 --all --yes
+        recalld forget -u u1 --key address --purge --dry-run
+        recalld forget -u u1 --all --purge --yes
         """,
     )(forget)

@@ -52,13 +52,23 @@ class Server:
             show_default=False,
         ),
     ] = None
+    cert_file: Annotated[
+        str | None,
+        typer.Option(
+            envvar="RECALLD_CERT_FILE", help="Own certificate (PEM), for TLS.", show_default=False
+        ),
+    ] = None
+    key_file: Annotated[
+        str | None,
+        typer.Option(envvar="RECALLD_KEY_FILE", help="Its private key (PEM).", show_default=False),
+    ] = None
 
     def connect(self, **scope: str) -> Client:
         """A client with this scope.
 
         Raises:
-            ValueError: If the token would travel in plaintext to another host, or the target has
-                not the form of one.
+            ValueError: If the token would travel in plaintext to another host, a certificate is
+                given without TLS or without its key, or the target has not the form of one.
         """
         from recalld.client import Client
         from recalld.client.connection import is_local
@@ -72,11 +82,15 @@ class Server:
             )
         ca_file = None if self.ca_file == "system" else self.ca_file
         given: dict[str, Any] = dict(scope)
+        if self.ca_file is None and (self.cert_file or self.key_file):
+            raise ValueError("--cert-file and --key-file: need TLS, so --ca-file too")
         return Client(
             self.target,
             token=self.token,
             tls=self.ca_file is not None,
             ca_file=ca_file,
+            cert_file=self.cert_file,
+            key_file=self.key_file,
             **given,
         )
 

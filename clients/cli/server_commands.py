@@ -1,7 +1,7 @@
-"""Commands about the server: serve, config, catalogue, eval, healthcheck, info, stats.
+"""Commands about the server: serve, config, token, restore, verify, healthcheck, info and so on.
 
-`serve`, `config`, `catalogue` and `eval` belong to the server's and the bench's own parts, which
-are imported only when one of them is run.
+`serve`, `config`, `catalogue`, `token`, `restore`, `verify` and `eval` belong to the server's and
+the bench's own parts, which are imported only when one of them is run.
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ SERVER_COMMANDS = {
     "serve": "Run the server.",
     "config": "Show the server's configuration.",
     "catalogue": "Check the role catalogue.",
+    "token": "Make, list and revoke bearer tokens.",
+    "restore": "Put a snapshot in place of the data of a stopped server.",
+    "verify": "Check the data of a stopped server.",
 }
 HEALTHCHECK_TIMEOUT_S = 3.0
 

@@ -20,11 +20,12 @@ from recalld.client.connection import DEFAULT_TARGET, connection
 from recalld.client.export import paging_options
 from recalld.client.inputs import NewMemory, Query
 from recalld.client.retry import Budget
+from recalld.client.snapshots import AsyncSnapshotMethods
 
 ReplyT = TypeVar("ReplyT")
 
 
-class AsyncClient:
+class AsyncClient(AsyncSnapshotMethods):
     """Asyncio client; an async context manager.
 
     Args:

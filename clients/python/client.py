@@ -23,11 +23,12 @@ from recalld.client.connection import DEFAULT_TARGET, connection
 from recalld.client.export import paging_options
 from recalld.client.inputs import NewMemory, Query
 from recalld.client.retry import Budget
+from recalld.client.snapshots import SnapshotMethods
 
 ReplyT = TypeVar("ReplyT")
 
 
-class Client:
+class Client(SnapshotMethods):
     """Blocking client; a context manager.
 
     Args:
@@ -149,7 +150,7 @@ class Client:
 
         Args:
             **which: The selector; `mode` "soft" (default, can be undone for 30 days), "undo" or
-                "purge" (in the contract, not offered yet by servers of this version);
+                "purge" (nothing of it stays, and it cannot be undone; allow a minute);
                 `dry_run` to count only; `etag` with a single id.
         """
         return self._run(self._calls.forget(dict(which)))

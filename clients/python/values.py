@@ -91,6 +91,7 @@ class Outcome(StrEnum):
     CONFLICT = "conflict"
     REJECTED_SENSITIVE = "rejected_sensitive"
     EXPIRED_ON_ARRIVAL = "expired_on_arrival"
+    REJECTED_PURGED = "rejected_purged"
 
 
 class ForgetMode(StrEnum):

@@ -65,8 +65,8 @@ def real_server(shared_server: RunningServer) -> RunningServer:
 @pytest.fixture
 def bare_recalld(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Recalld:
     """Runs a command with whatever target its arguments name."""
-    for name in ("RECALLD_TARGET", "RECALLD_TOKEN", "RECALLD_USER", "RECALLD_CA_FILE"):
-        monkeypatch.delenv(name, raising=False)
+    for name in ("TARGET", "TOKEN", "USER", "CA_FILE", "CERT_FILE", "KEY_FILE"):
+        monkeypatch.delenv(f"RECALLD_{name}", raising=False)
 
     def run(*arguments: str, stdin: str = "") -> Ran:
         monkeypatch.setattr("sys.stdin", io.StringIO(stdin))

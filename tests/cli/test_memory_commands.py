@@ -153,9 +153,12 @@ def test_ids_keep_to_one_line(real_server: RunningServer) -> None:
     assert f"{id} " in shown
 
 
-def test_purge_is_not_advertised(recalld: Recalld) -> None:
-    """The help of forget says that this version does not purge, and shows no example of it."""
-    shown = " ".join(recalld("forget", "--help").out.replace("\u2502", " ").split())
-    assert "not offered yet by this server version" in shown
-    assert "--purge" not in shown.split("Examples:")[1]
-    assert recalld("forget", "-u", "m-purge", "--all", "--purge", "--yes").code == 1
+def test_purge_leaves_a_receipt(recalld: Recalld) -> None:
+    """A purge asks without --yes, counts with --dry-run, and shows its receipt."""
+    recalld("remember", "a secret of the purge test", "-u", "m-purge")
+    assert recalld("forget", "-u", "m-purge", "--all", "--purge").code == 2
+    ran = recalld("forget", "-u", "m-purge", "--all", "--purge", "--dry-run")
+    assert (ran.code, ran.lines) == (0, ["1 would be purged"])
+    ran = recalld("forget", "-u", "m-purge", "--all", "--purge", "--yes")
+    assert (ran.code, ran.lines[0]) == (0, "1 purged")
+    assert "row_count: 1" in ran.lines

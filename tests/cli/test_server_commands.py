@@ -78,3 +78,19 @@ def test_an_unusable_data_directory_is_wrong_usage(bare_recalld: Recalld, tmp_pa
     below = str(tmp_path / "file" / "data")
     ran = bare_recalld("serve", "--data-dir", below, "--embedder", "hash")
     assert (ran.code, below in ran.err) == (2, True)
+
+
+def test_a_certificate_needs_tls(bare_recalld: Recalld) -> None:
+    """A certificate without an authority, or without its key, is wrong usage, named by option."""
+    ran = bare_recalld("info", "--cert-file", "c.pem", "--key-file", "k.pem")
+    assert ran.code == 2 and "--ca-file" in ran.err
+    ran = bare_recalld("info", "--ca-file", "system", "--cert-file", "c.pem")
+    assert ran.code == 2 and "cert_file and key_file" in ran.err
+
+
+def test_token_commands_are_the_servers(bare_recalld: Recalld, tmp_path: Path) -> None:
+    """`recalld token` is handed on to the server's own command line, with all its options."""
+    place = ("--data-dir", str(tmp_path))
+    made = bare_recalld("token", "create", "--tenant", "acme", "--role", "reader", *place)
+    assert made.code == 0 and made.out.startswith("rcld_")
+    assert bare_recalld("token", "list", *place).out.split("\t")[1:3] == ["acme", "reader"]

@@ -153,6 +153,7 @@ class StoreContract:
         store = reopen()
         assert store.find_request("acme", "old") == old
         assert store.find_request("zeta", "old") is None
+        assert store.newest_request_us() == 20
         assert store.prune_requests(20) == 1
         assert store.prune_requests(20) == 0
         assert store.find_request("acme", "old") is None

@@ -68,3 +68,43 @@ def test_a_cue_leads_to_what_no_word_leads_to(tmp_path: Path) -> None:
     ]
     # All that changed is their age, by seconds.
     assert [hit.score for hit in after] == pytest.approx([hit.score for hit in before], abs=1e-4)
+
+
+@pytest.mark.model
+@pytest.mark.skipif(not (MODEL_DIR / "model.onnx").exists(), reason="the model is not built")
+@pytest.mark.parametrize(
+    ("older", "beside", "newer", "question"),
+    [
+        (
+            "I live in a flat by the harbour in Kiel",
+            "My brother moved out of Kiel last week",
+            "The removal van left Kiel at noon, first night in our new house in Graz",
+            "Where do I live?",
+        ),
+        (
+            "我在银行做柜员",
+            "我表姐以前也在银行上班",
+            "上周办完离职手续，今天去花店报到",
+            "我是做什么工作的？",
+        ),
+    ],
+)
+def test_an_update_without_a_cue(
+    tmp_path: Path, older: str, beside: str, newer: str, question: str
+) -> None:
+    """News that tells of a change without saying so marks the older statement, and no other."""
+    with (
+        running_server(data_dir=tmp_path, embedder="onnx") as server,
+        Stubs(server.target) as stubs,
+    ):
+        ids = [
+            stubs.memory.Remember(remember_request("u", memory(text)), timeout=60).results[0].id
+            for text in (older, beside, newer)
+        ]
+        request = pb.RecallRequest(scope=scope("u"), text=question, k=3, min_score=0.0)
+        hits = stubs.recall.Recall(request, timeout=60).hits
+        found = {hit.memory.id: hit for hit in hits}
+        assert "possibly outdated" in found[ids[0]].reasons
+        assert found[ids[0]].memory.superseded_by == ids[2]
+        assert "possibly outdated" not in found[ids[1]].reasons
+        assert found[ids[2]].score > found[ids[0]].score

@@ -99,12 +99,12 @@ def _score(row: IndexRow, x: Sequence[float], plan: QueryPlan) -> float:
     }
     if not any(used.values()):
         return 1.0
-    mix = params.BESIDE_RELEVANCE if parts > 1 else params.SIMILAR
+    mix = params.STATEMENTS if parts > 1 else params.SIMILAR
     weights = [mix.weights[channel] if used.get(channel) else 0.0 for channel in Channel]
     vectors = weights[Channel.VECTOR] + weights[Channel.RELEVANCE]
     base = naive.base(x, weights, mix.background - 0.3 * vectors)
     age = plan.view.now_us - row.anchor_time_us
     fade = naive.decay(factor_table(PARAMS)[:2].T.tolist(), row.kind, row.importance == 4, age)
     sure = (0.8 + 0.2 * row.confidence) * params.STATED_BY_FACTOR[row.stated_by]
-    sure *= (1.0, 0.5, 0.1, 0.3)[row.doubt]
+    sure *= (1.0, 0.3, 0.1, 0.3)[row.doubt]
     return base * fade * params.IMPORTANCE_FACTOR[row.importance] * sure

@@ -98,10 +98,10 @@ def test_importance_and_confidence_are_ordered_and_bounded():
     assert speakers[params.AGENT] < speakers[params.USER] == 1
 
 
-def test_an_outweighed_memory_never_counts_nothing():
-    """Words against a memory leave half of its factor, a stronger speaker a tenth."""
-    trust = factors([1] * 3, [1] * 3, [0] * 3, doubt=[0, 1, 2])[CONFIDENCE_ROW]
-    assert np.allclose(trust, [1.0, 0.5, 0.1])
+def test_a_doubtful_memory_never_counts_nothing():
+    """A later change or a mere musing leaves three tenths, a stronger speaker a tenth."""
+    trust = factors([1] * 4, [1] * 4, [0] * 4, doubt=[0, 1, 2, 3])[CONFIDENCE_ROW]
+    assert np.allclose(trust, [1.0, 0.3, 0.1, 0.3])
 
 
 def test_only_a_state_past_its_time_is_faded_beyond_its_floor():

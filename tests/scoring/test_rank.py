@@ -11,9 +11,9 @@ from hypothesis.extra import numpy as hnp
 from recalld.scoring.errors import BadScoringInput
 from recalld.scoring.explain import parts, recompute
 from recalld.scoring.params import (
-    BESIDE_RELEVANCE,
     CHANNEL_COUNT,
     SIMILAR,
+    STATEMENTS,
     WORDS_ALONE,
     Channel,
     Fusion,
@@ -106,14 +106,14 @@ def test_the_background_keeps_its_base_whatever_the_vector_weighs():
         weights = make_weights(Fusion.WEIGHTED, ALL, {Channel.VECTOR: multiplier})
         vectors = weights.channels[Channel.VECTOR] + weights.channels[Channel.RELEVANCE]
         logit = weights.bias + 0.3 * float(vectors) + 0.5 * float(weights.channels[Channel.TIME])
-        assert math.isclose(logit, BESIDE_RELEVANCE.background, abs_tol=1e-5)
+        assert math.isclose(logit, STATEMENTS.background, abs_tol=1e-5)
 
 
 def test_the_cut_is_that_of_the_channels_asked():
     """Relevance, similarity and words alone each have a cut of their own."""
     words = frozenset({Channel.KEYWORD, Channel.IDENTIFIER, Channel.KEY})
     for asked, mix in (
-        (ALL, BESIDE_RELEVANCE),
+        (ALL, STATEMENTS),
         (words | {Channel.VECTOR}, SIMILAR),
         (words, WORDS_ALONE),
     ):

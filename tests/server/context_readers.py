@@ -26,7 +26,7 @@ class Read(NamedTuple):
 
     note: str
     sections: dict[str, list[tuple[str, str, str]]]
-    """Age, source and text of each item, by heading."""
+    """Age, source and text of each item, by heading; "" = without one, in compact contexts."""
     rule: str
 
     def items(self) -> list[tuple[str, str, str]]:
@@ -44,24 +44,25 @@ def read(text: str, form: int) -> Read:
 def _read_xml(text: str) -> Read:
     root = ElementTree.fromstring(text)
     assert root.tag == "memories"
-    *sections, rule = root
-    assert rule.tag == "rule"
-    filed = {}
-    for section in sections:
+    parts = [*root]
+    rule = parts.pop() if parts and parts[-1].tag == "rule" else None
+    bare = [part for part in parts if part.tag == "m"]
+    filed = {"": [(m.attrib["age"], m.attrib["by"], m.text or "") for m in bare]} if bare else {}
+    for section in parts[len(bare) :]:
         assert section.tag == "section"
         assert all((item.tag, [*item]) == ("m", []) for item in section)
         filed[section.attrib["title"]] = [
             (item.attrib["age"], item.attrib["by"], item.text or "") for item in section
         ]
-    return Read(root.attrib["note"], filed, rule.text or "")
+    return Read(root.attrib["note"], filed, (rule.text or "") if rule is not None else "")
 
 
 def _read_json(text: str) -> Read:
     whole = json.loads(text)
-    assert [*whole] == ["note", "columns", "memories", "rule"]
-    assert whole["columns"] == ["age", "source", "text"]
+    assert [*whole] in (["note", "columns", "memories", "rule"], ["note", "memories"])
+    assert whole.get("columns", ["age", "source", "text"]) == ["age", "source", "text"]
     filed = {title: [tuple(item) for item in items] for title, items in whole["memories"].items()}
-    return Read(whole["note"], filed, whole["rule"])
+    return Read(whole["note"], filed, whole.get("rule", ""))
 
 
 def _read_markdown(text: str) -> Read:
@@ -72,16 +73,18 @@ def _read_markdown(text: str) -> Read:
         *("heading_open", "heading_close", "bullet_list_open", "bullet_list_close"),
         *("list_item_open", "list_item_close"),
     }
-    note, rule = blocks[1].content, blocks[-2].content
+    note = blocks[1].content
+    rule = blocks[-2].content if blocks[-1].type == "paragraph_close" else ""
     fences = [block.content.strip() for block in blocks if block.type == "html_block"]
     assert fences == ["<memories>", "</memories>"]
     filed: dict[str, list[tuple[str, str, str]]] = {}
-    for before, block in pairwise(blocks[3:-3]):
+    for before, block in pairwise(blocks[3 : -3 if rule else None]):
         if block.type == "inline" and before.type == "heading_open":
             assert before.tag == "h2"
             filed[block.content] = []
         elif block.type == "inline":
             found = MARK.fullmatch(block.content)
             assert found is not None
-            filed[[*filed][-1]].append((found[1], found[2], found[3]))
+            heading = next(reversed(filed), "")
+            filed.setdefault(heading, []).append((found[1], found[2], found[3]))
     return Read(note, filed, rule)

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import UTC
 from typing import Any
+from unittest.mock import Mock
 
 import structlog
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -19,12 +20,13 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from recalld.index.batching import BatchingEmbedder
 from recalld.index.hash_embedder import HashEmbedder
 from recalld.server import metrics, reload, services
-from recalld.server.app import make_partitions, rank_params
 from recalld.server.call import Call
 from recalld.server.config import Config
 from recalld.server.graphs import Graphs
+from recalld.server.model import empty_partitions, rank_params
 from recalld.server.roles import Roles
-from recalld.server.sections import TracesSection
+from recalld.server.sections import RankingSection, TracesSection
+from recalld.server.snapshots import Snapshots
 from recalld.server.traces import Traces
 from recalld.server.writer import Writer
 from recalld.storage.errors import StoreFailed
@@ -32,6 +34,7 @@ from recalld.storage.memory_store import MemoryImage, MemoryStore
 from recalld.storage.store import Store, WriteBatch
 from recalld.v1 import memory_service_pb2 as pb
 from recalld.v1 import recall_service_pb2, types_pb2
+from tests.server.erasing import MemoryEraser
 
 TENANT = "default"
 HOUR_US = 3_600_000_000
@@ -111,7 +114,8 @@ class Core:
         self.embedder = BatchingEmbedder(HashEmbedder(dim), requests_per_run_max=1)
         self.log = structlog.wrap_logger(structlog.ReturnLogger())
         params = rank_params(self.embedder)
-        self.partitions = make_partitions(self.embedder, params, exact_max)
+        ranking = RankingSection(exact_rows_max=exact_max)
+        self.partitions = empty_partitions(self.embedder, params, ranking)
         reload.reload(store, self.partitions, self.embedder, self.log, UTC)
         self.graphs = Graphs(self.log)
         self.metrics = metrics.create()
@@ -119,8 +123,9 @@ class Core:
         self.writer = Writer(store, pool, self.graphs, self.metrics, fingerprint, UTC)
         config = Config() if traces is None else Config(traces=traces)
         self.traces = Traces(store.traces, pool, config.traces, "hash", self.metrics, self.log)
-        table = services.Table()
-        table.fill(
+        self.eraser = MemoryEraser(store, self.clock)
+        self.table = services.Table()
+        self.table.fill(
             services.Parts(
                 config=config,
                 partitions=self.partitions,
@@ -131,13 +136,16 @@ class Core:
                 embedder_name="hash",
                 metrics=self.metrics,
                 traces=self.traces,
+                eraser=self.eraser,
+                # Snapshots are of files: tests of theirs run a real server.
+                snapshots=Mock(spec=Snapshots),
                 pool=pool,
                 start_time_us=NOW_US,
                 started_s=0.0,
             )
         )
         recorder = Recorder()
-        list(table.handlers(recorder))  # type: ignore[arg-type]
+        list(self.table.handlers(recorder))  # type: ignore[arg-type]
         self.handlers = recorder.handlers
 
     def caller(self, *, now_us: int = 0, deadline_s: float = math.inf, admin: bool = True) -> Call:

@@ -131,3 +131,54 @@ def test_a_zone_that_nobody_knows_is_refused() -> None:
     for name in ("Middle/Earth", "", "../etc/passwd"):
         with pytest.raises(ConfigError, match=r"ranking\.time_zone"):
             load(flags={"ranking": {"time_zone": name}}, environment={})
+
+
+TLS = {"cert_file": "c.pem", "key_file": "k.pem"}
+ON = {"required": True}
+
+
+@pytest.mark.parametrize(
+    ("listen", "auth", "tls", "lacking"),
+    [
+        ("0.0.0.0:7600", {}, {}, "auth.required and tls.cert_file"),
+        ("0.0.0.0:7600", ON, {}, "tls.cert_file"),
+        ("[::]:7600", {}, TLS, "auth.required"),
+        ("recalld:7600", ON, {}, "tls.cert_file"),
+        ("0.0.0.0:7600", ON, TLS, ""),
+        ("127.0.0.1:7600", {}, {}, ""),
+        ("unix:/run/recalld.sock", ON, {}, ""),
+    ],
+)
+def test_listening_beyond_this_machine(
+    listen: str, auth: dict[str, Any], tls: dict[str, Any], lacking: str
+) -> None:
+    """An address that others reach needs credentials and TLS, or a word that nothing is needed."""
+    flags = {"server": {"listen": listen}, "auth": auth, "tls": tls}
+    if not lacking:
+        assert load(flags=flags, environment={}).server.listen == listen
+        return
+    with pytest.raises(ConfigError, match=f"set {lacking}, listen on loopback"):
+        load(flags=flags, environment={})
+    flags["server"] = {"listen": listen, "allow_insecure": True}
+    assert load(flags=flags, environment={}).server.allow_insecure
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        ({"tls": {"cert_file": "c"}}, "tls.cert_file and tls.key_file: set both or none"),
+        ({"tls": {"key_file": "k"}}, "tls.cert_file and tls.key_file: set both or none"),
+        ({"tls": {"client_ca_file": "a"}}, "tls.client_ca_file needs tls.cert_file"),
+        ({"tls": TLS, "server": {"listen": "unix:/x/s"}}, "a Unix socket takes no TLS"),
+        (
+            {"tls": TLS, "auth": {"client_identities_file": "i"}},
+            "auth.client_identities_file needs tls.client_ca_file",
+        ),
+        ({"server": {"socket_mode": "0666"}}, "server.socket_mode"),
+        ({"quotas": {"calls_per_s": -1}}, "quotas.calls_per_s"),
+    ],
+)
+def test_settings_that_need_each_other(flags: dict[str, Any], said: str) -> None:
+    """Half of a pair of files, and a mode that lets everybody in, are refused by name."""
+    with pytest.raises(ConfigError, match=said):
+        load(flags=flags, environment={})

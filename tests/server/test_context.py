@@ -263,3 +263,26 @@ async def test_refusals(core: Core, fields: dict[str, Any], named: str) -> None:
     with pytest.raises(InvalidRequest) as caught:
         await build(core, **fields)
     assert caught.value.field == named
+
+
+@pytest.mark.parametrize("form", [MARKDOWN, XML, JSON])
+@pytest.mark.parametrize(
+    ("allergy", "request_text", "chatter"),
+    [
+        (
+            "Severe peanut allergy",
+            "suggest a snack for tonight",
+            "I bought a snack bowl, number {n}",
+        ),
+        ("对花生严重过敏", "今晚推荐点零食", "买了第{n}个装零食的碗"),
+    ],
+)
+async def test_the_least_budget_holds_an_allergy(
+    core: Core, form: int, allergy: str, request_text: str, chatter: str
+) -> None:
+    """In 64 tokens there is room for what always binds, in every format and both languages."""
+    await core.remember("u", memory(allergy, kind=1, importance=3, key="health.allergy"))
+    await core.remember("u", *(memory(chatter.format(n=n), kind=4) for n in range(30)))
+    answer = await build(core, request_text, token_budget=64, format=form)
+    assert allergy in answer.text
+    assert answer.token_count <= 64

@@ -108,15 +108,15 @@ def naive_choice(hits: Sequence[RankedHit], budget: int) -> set[int]:
             inside.append(group)
 
     frame = naive_size([])
+    standing = [g for n in (0, 1, 2) for g in groups if min(map(naive_class, g)) == n]
+    if standing and all(one.band == LOW for one in groups[0]):
+        offer(standing[0], budget)
     offer(groups[0], budget)
     reserved = naive_size(inside) + int((budget - frame) / 4)
-    standing = [(min(map(naive_class, g)), g) for g in groups[1:]]
-    limit = budget
-    for wanted in (0, 1, 2):
-        for its, group in standing:
-            if its == wanted:
-                offer(group, limit)
-                limit = min(reserved, budget)
+    for group in standing[:1]:
+        offer(group, budget)
+    for group in standing[1:]:
+        offer(group, min(reserved, budget))
     for group in groups:
         offer(group, budget)
     return {h.record.label for g in inside for h in g}

@@ -147,3 +147,16 @@ def test_headings_instruct() -> None:
     assert "confirm with the user" in HEADINGS["en"][conflicts]
     assert re.search("除非.*遵循", HEADINGS["zh"][preferences])
     assert "请向用户确认" in HEADINGS["zh"][conflicts]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@given(contents=st.lists(CONTENTS, min_size=1, max_size=3))
+def test_compact_says_the_same(form: int, contents: list[str]) -> None:
+    """Without rule and plain headings every memory still stands as one item, under its note."""
+    writing = Writing(form, "en", NOW_US, compact=True)
+    lines = [writing.line(record(content)) for content in contents]
+    found = read(writing.render([(ORDER[0], lines), (ORDER[6], lines[:1])]), form)
+    assert (found.note, found.rule) == (TITLES["en"], "")
+    items = [("0d", "user", shown(content, form)) for content in contents]
+    assert found.items() == [*items, items[0]]
+    assert found.sections[HEADINGS["en"][ORDER[6]]] == items[:1]

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
+from concurrent.futures import Future
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from recalld.index.role_catalogue import Catalogue
+from recalld.server.errors import DeadlinePassed
 from recalld.server.roles import Roles
 from recalld.storage.memory_store import MemoryImage, MemoryStore
 from recalld.v1 import memory_service_pb2
 from recalld.v1 import recall_service_pb2 as pb
-from tests.server.core import Core, memory, opened, texts
+from tests.server.core import Core, memory, opened, remember_request, texts
 
 CUE = "ordering some food"
 REASON = f"a cue of the writer: {CUE}"
@@ -146,6 +149,30 @@ async def test_missing_and_foreign_cues_are_embedded_at_the_start(dim: int) -> N
             if dim == 64:
                 for row in rows:
                     assert np.array_equal(row.vector, vectors[row.record.id])  # type: ignore[arg-type]
+
+
+async def test_nothing_is_embedded_for_who_is_gone(core: Core) -> None:
+    """Between slices of cues nobody works on for a caller who left; nothing is stored."""
+    call = core.caller()
+    slices: list[str] = []
+    submit = core.embedder.submit
+
+    def leave(part: Sequence[str], *, is_query: bool, **more: Any) -> Any:
+        """Note whose slice it is; the caller leaves during the first one of cues."""
+        if is_query:
+            slices.append(more["owner"])
+            call.gone.set()
+            return Future[Any]()
+        return submit(part, is_query=is_query, **more)
+
+    core.embedder.submit = leave  # type: ignore[method-assign]
+    cues = [f"cue {n}" for n in range(8)]
+    request = remember_request("u", memory("zzz", relevant_when=cues))
+    with pytest.raises(DeadlinePassed):
+        await core.handlers["Remember"](request, call)
+    core.embedder.submit = submit  # type: ignore[method-assign]
+    assert slices == [call.tenant]
+    assert await core.listed("u") == []
 
 
 async def test_many_cues_are_embedded_once_each(core: Core) -> None:

@@ -13,9 +13,13 @@ import pytest
 from google.protobuf.message import Message
 
 from recalld.server import logs, metrics
+from recalld.server.admission import Gate
 from recalld.server.call import Call
-from recalld.server.dispatch import Dispatcher, Gate
-from recalld.server.errors import InvalidRequest, NotReady, Overloaded
+from recalld.server.credentials import Credentials
+from recalld.server.dispatch import Dispatcher, Door
+from recalld.server.errors import InvalidRequest
+from recalld.server.quotas import CallRate
+from recalld.server.sections import QuotasSection
 from recalld.server.services import SERVICES
 from recalld.storage.errors import Corrupt
 from recalld.v1 import memory_service_pb2 as pb
@@ -71,17 +75,21 @@ class Served:
 
 
 @contextlib.asynccontextmanager
-async def serving(*, in_flight_max: int = 8, test_clock: bool = False) -> AsyncIterator[Served]:
+async def serving(
+    *, in_flight_max: int = 8, test_clock: bool = False, calls_per_s: float = 0.0
+) -> AsyncIterator[Served]:
     """A server on a free port; its log goes to standard error."""
     gate = Gate(in_flight_max, is_open=True)
-    handlers = Handlers()
+    handlers, clock = Handlers(), FixedClock()
     server = grpc.aio.server()
     port = server.add_insecure_port("127.0.0.1:0")
     async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
         served = Served(gate, handlers, channel)
         dispatcher = Dispatcher(
-            clock=FixedClock(),
-            gate=gate,
+            clock=clock,
+            door=Door(
+                Credentials(clock), gate, CallRate(QuotasSection(calls_per_s=calls_per_s), clock)
+            ),
             metrics=served.metrics,
             log=logs.configure("debug"),
             test_clock=test_clock,
@@ -93,25 +101,6 @@ async def serving(*, in_flight_max: int = 8, test_clock: bool = False) -> AsyncI
         yield served
         handlers.may_go.set()
         await server.stop(None)
-
-
-def test_gate() -> None:
-    """A closed gate lets nobody in; an open one as many as it may, and one more when one leaves."""
-    gate = Gate(2)
-    with pytest.raises(NotReady):
-        gate.enter()
-    gate.is_open = True
-    gate.enter()
-    gate.enter()
-    with pytest.raises(Overloaded, match="2"):
-        gate.enter()
-    gate.leave()
-    gate.enter()
-    assert gate.in_flight == 2
-    for _ in range(2):
-        assert not gate.idle.is_set()
-        gate.leave()
-    assert gate.idle.is_set()
 
 
 async def test_over_the_limit() -> None:
@@ -127,6 +116,18 @@ async def test_over_the_limit() -> None:
         served.handlers.may_go.set()
         assert await asyncio.gather(*inside) == [b""] * 3
         assert await served.call() == b""
+        assert served.gate.in_flight == 0
+
+
+async def test_over_the_quota() -> None:
+    """A call over the tenant's rate is refused with its delay, and leaves its place inside."""
+    async with serving(calls_per_s=2) as served:
+        served.handlers.may_go.set()
+        assert [await served.call() for _ in range(2)] == [b""] * 2
+        refusal = await served.refusal()
+        assert refusal.code == grpc.StatusCode.RESOURCE_EXHAUSTED
+        assert refusal.reason == "QUOTA_EXCEEDED"
+        assert refusal.retry_after_s is not None and 0 < refusal.retry_after_s <= 0.5
         assert served.gate.in_flight == 0
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from recalld.server.errors import EtagMismatch, InvalidRequest, NotOffered
+from recalld.server.errors import EtagMismatch, InvalidRequest
 from recalld.storage.errors import MemoryNotFound
 from recalld.v1 import memory_service_pb2 as pb
 from recalld.v1 import types_pb2
@@ -198,14 +198,6 @@ async def test_refusals(core: Core, fields: dict[str, Any], named: str) -> None:
     with pytest.raises(InvalidRequest) as caught:
         await core.forget("u", **fields)
     assert caught.value.field == named
-    assert await core.listed("u", Status.MEMORY_STATUS_FORGOTTEN) == []
-
-
-async def test_purge_is_not_offered(core: Core) -> None:
-    """PURGE, which this version does not have, is refused and never done softly."""
-    await fill(core)
-    with pytest.raises(NotOffered, match="PURGE"):
-        await core.forget("u", all=True, mode=Mode.FORGET_MODE_PURGE)
     assert await core.listed("u", Status.MEMORY_STATUS_FORGOTTEN) == []
 
 

@@ -30,6 +30,37 @@ def test_addresses_that_grpc_would_misread(address: str) -> None:
     assert listening.problem_of(address)
 
 
+@pytest.mark.parametrize(
+    ("address", "is_local"),
+    [
+        ("unix:/run/x.sock", True),
+        ("127.0.0.1:1", True),
+        ("127.9.0.1:1", True),
+        ("[::1]:1", True),
+        ("localhost:1", True),
+        ("LOCALHOST:1", True),
+        ("0.0.0.0:1", False),
+        ("[::]:1", False),
+        ("10.0.0.5:1", False),
+        ("[::ffff:10.0.0.5]:1", False),
+        ("localhost.example.org:1", False),
+        ("recalld:1", False),
+    ],
+)
+def test_who_reaches_an_address(address: str, is_local: bool) -> None:
+    """Sockets and loopback are of this machine; every other number or name is not."""
+    assert listening.is_local(address) is is_local
+
+
+async def test_a_socket_for_a_group(tmp_path: Path) -> None:
+    """With 0660 the group may connect, and others still may not, whatever the umask says."""
+    path = tmp_path / "s.sock"
+    server = grpc.aio.server()
+    listening.bind(server, f"unix:{path}", socket_mode=0o660)
+    assert path.stat().st_mode & 0o777 == 0o660
+    await server.stop(None)
+
+
 async def test_a_socket_needs_its_folder(tmp_path: Path) -> None:
     """A socket in a folder that does not exist is refused with that reason."""
     with pytest.raises(AddressInUse, match="folder does not exist"):

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from recalld.server.errors import InvalidRequest, RequestIdReused
+from recalld.server.errors import DeadlinePassed, InvalidRequest, RequestIdReused
 from recalld.storage.errors import StoreFailed
 from recalld.storage.memory_store import MemoryImage
 from recalld.v1 import memory_service_pb2 as pb
@@ -169,3 +169,41 @@ async def test_bad_item_stores_nothing_of_its_batch(core: Core) -> None:
         await core.remember("u", memory("tea"), memory("  "), memory("milk"))
     assert await core.listed("u") == []
     assert core.writer.revision("default") == 0
+
+
+async def test_deadline_passes_while_another_writes() -> None:
+    """A write whose turn comes after its deadline is not begun, and takes no revision."""
+    store = FaultyStore()
+    async with opened(store) as core:
+        await core.remember("u", memory("tea"))
+        store.is_held = True
+        first = asyncio.create_task(core.remember("u", memory("milk")))
+        while not store.held:
+            await asyncio.sleep(0)
+        soon_s = core.clock.monotonic_s() + 0.05
+        second = asyncio.create_task(core.remember("u", memory("wine"), deadline_s=soon_s))
+        await asyncio.sleep(0.1)
+        store.release()
+        await first
+        with pytest.raises(DeadlinePassed):
+            await second
+        assert sorted(m.content for m in await core.listed("u")) == ["milk", "tea"]
+        assert core.writer.revision("default") == 2
+
+
+async def test_caller_leaves_before_its_turn() -> None:
+    """A write whose caller went away while another wrote is not begun."""
+    store = FaultyStore()
+    async with opened(store) as core:
+        store.is_held = True
+        first = asyncio.create_task(core.remember("u", memory("milk")))
+        while not store.held:
+            await asyncio.sleep(0)
+        second = asyncio.create_task(core.remember("u", memory("wine")))
+        await asyncio.sleep(0.05)
+        second.cancel()
+        await asyncio.sleep(0)
+        store.release()
+        await first
+        await core.writer.drain()
+        assert [m.content for m in await core.listed("u")] == ["milk"]

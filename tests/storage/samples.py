@@ -22,9 +22,10 @@ from recalld.storage.store import Store, StoredMemory, StoredRequest
 
 
 def memory(label: int, revision: int, **fields: object) -> StoredMemory:
-    """A valid row; `tenant`, `user_id`, `vector` and any field of the record can be given."""
+    """A valid row; `tenant`, `user_id`, `vector`, `cues`, any field of the record can be given."""
     scope = Scope(str(fields.pop("tenant", "acme")), str(fields.pop("user_id", "ann")))
     vector = fields.pop("vector", np.full(4, label, np.float32))
+    cues = fields.pop("cues", None)
     values: dict[str, object] = {
         "label": label,
         "id": f"{label:032x}",
@@ -35,7 +36,8 @@ def memory(label: int, revision: int, **fields: object) -> StoredMemory:
         "revision": revision,
     }
     record = MemoryRecord(**(values | fields))  # type: ignore[arg-type]
-    return StoredMemory(record, vector, "" if vector is None else "model-1")  # type: ignore[arg-type]
+    fingerprint = "" if vector is None else "model-1"
+    return StoredMemory(record, vector, fingerprint, cues)  # type: ignore[arg-type]
 
 
 def request(request_id: str, **fields: object) -> StoredRequest:

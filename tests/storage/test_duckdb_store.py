@@ -22,7 +22,9 @@ from recalld.storage.errors import Corrupt, FormatTooNew, StoreFailed
 from recalld.storage.fsio import Files
 from recalld.storage.lock import DirectoryLock
 from recalld.storage.memory_store import MemoryImage, MemoryStore
+from recalld.storage.purges import PURGE_COLUMNS
 from recalld.storage.store import WriteBatch
+from tests.conformance.purge_contract import PurgeContract
 from tests.conformance.store_contract import Reopen, StoreContract
 from tests.conformance.trace_contract import TraceContract
 from tests.storage.samples import any_memory, memory, request, state
@@ -42,7 +44,7 @@ def wal_of(data_dir: Path) -> Path:
     return data_dir / f"{DATABASE_NAME}.wal"
 
 
-class TestDuckDBStore(StoreContract, TraceContract):
+class TestDuckDBStore(StoreContract, TraceContract, PurgeContract):
     """The contract, on DuckDB."""
 
     @pytest.fixture
@@ -137,15 +139,17 @@ def test_the_columns_are_those_of_the_schema(tmp_path: Path) -> None:
             ("memories", rows.COLUMNS),
             ("requests", rows.REQUEST_COLUMNS),
             ("tenants", rows.TENANT_COLUMNS),
+            ("purges", PURGE_COLUMNS),
         ):
             described = connection.execute(f"DESCRIBE {table}").fetchall()
             assert [(row[0], row[1]) for row in described] == list(columns)
         meta = dict(connection.execute("SELECT key, value FROM meta").fetchall())
+    assert len(bytes.fromhex(meta.pop("tombstone_key"))) == 32
     assert meta == {
         "created_by": "test",
         "created_time_us": "1",
         "created_with_duckdb": duckdb.__version__,
-        "format_version": "3",
+        "format_version": "4",
     }
 
 
@@ -170,7 +174,7 @@ def test_sql_cannot_leave_the_database(tmp_path: Path) -> None:
         "SET memory_limit = '1GB'",
     ):
         with pytest.raises(Corrupt):
-            store._reader.rows(sql)
+            store._file.rows(sql)
     store.close()
 
 

@@ -20,7 +20,10 @@ from recalld.server.errors import ConfigError
 from tests.tidy.tree import ROOT, package_folders
 
 DEPLOY = ROOT / "deploy"
-CLIENT_VARIABLES = {"RECALLD_TARGET", "RECALLD_TOKEN", "RECALLD_USER", "RECALLD_CA_FILE"}
+CLIENT_VARIABLES = {
+    *("RECALLD_TARGET", "RECALLD_TOKEN", "RECALLD_USER"),
+    *("RECALLD_CA_FILE", "RECALLD_CERT_FILE", "RECALLD_KEY_FILE"),
+}
 
 
 def texts() -> dict[str, str]:
@@ -92,7 +95,7 @@ def docker_commands(dockerfile: str) -> list[list[str]]:
 def unknown_command(words: list[str]) -> bool:
     """Whether the command line does not know a command or one of its options."""
     name, *options = words[1:]
-    group: Any = get_command(server_app if name in ("serve", "config") else app)
+    group: Any = get_command(server_app if name in ("serve", "config", "token") else app)
     if name not in group.commands:
         return True
     known = {option for p in group.commands[name].params for option in p.opts}

@@ -11,7 +11,16 @@ from tests.tidy.tree import ROOT, dotted, is_product, modules, plant
 
 ENVIRONMENT = frozenset({"os.environ", "os.getenv", "os.environb", "os.putenv", "os.unsetenv"})
 DISK_ORDER = frozenset(
-    {"os.fsync", "os.fdatasync", "os.sync", "os.rename", "os.replace", "os.renames", "shutil.move"}
+    {
+        "os.fsync",
+        "os.fdatasync",
+        "os.sync",
+        "os.rename",
+        "os.replace",
+        "os.renames",
+        "os.link",
+        "shutil.move",
+    }
 )
 WALL_CLOCK = frozenset(
     {"time.time", "time.time_ns", "datetime.now", "datetime.utcnow", "datetime.today"}

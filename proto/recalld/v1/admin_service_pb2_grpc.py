@@ -26,7 +26,8 @@ if _version_not_supported:
 
 
 class AdminServiceStub(object):
-    """Server facts, snapshots and upkeep. All but GetServerInfo need the admin role.
+    """Server facts, snapshots and upkeep. GetServerInfo is for every role, the others need the role admin;
+    those about snapshots concern the data of all tenants and need it in the tenant `default`.
     """
 
     def __init__(self, channel):
@@ -83,7 +84,8 @@ class AdminServiceStub(object):
 
 
 class AdminServiceServicer(object):
-    """Server facts, snapshots and upkeep. All but GetServerInfo need the admin role.
+    """Server facts, snapshots and upkeep. GetServerInfo is for every role, the others need the role admin;
+    those about snapshots concern the data of all tenants and need it in the tenant `default`.
     """
 
     def GetServerInfo(self, request, context):
@@ -101,28 +103,31 @@ class AdminServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def CreateSnapshot(self, request, context):
-        """Takes a named snapshot while serving.
+        """Takes a named snapshot of the whole server (every tenant) while serving, one at a time. A name that is taken is
+        ALREADY_EXISTS.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListSnapshots(self, request, context):
-        """Snapshots, newest first.
+        """Snapshots, newest first; those whose manifest cannot be read last.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def VerifySnapshot(self, request, context):
-        """Checks a snapshot against its manifest.
+        """Checks a snapshot against its manifest, reading every byte of it.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RestoreSnapshot(self, request, context):
-        """Puts a snapshot in place of the present data; purged memories stay purged.
+        """Puts a snapshot in place of the present data of the whole server (every tenant); purged memories stay purged. Other
+        calls are UNAVAILABLE meanwhile. A damaged snapshot is DATA_LOSS with everything that is wrong with it and the name
+        of the newest intact one.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -206,7 +211,8 @@ def add_AdminServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class AdminService(object):
-    """Server facts, snapshots and upkeep. All but GetServerInfo need the admin role.
+    """Server facts, snapshots and upkeep. GetServerInfo is for every role, the others need the role admin;
+    those about snapshots concern the data of all tenants and need it in the tenant `default`.
     """
 
     @staticmethod

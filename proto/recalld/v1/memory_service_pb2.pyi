@@ -22,6 +22,7 @@ class RememberOutcome(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     REMEMBER_OUTCOME_CONFLICT: _ClassVar[RememberOutcome]
     REMEMBER_OUTCOME_REJECTED_SENSITIVE: _ClassVar[RememberOutcome]
     REMEMBER_OUTCOME_EXPIRED_ON_ARRIVAL: _ClassVar[RememberOutcome]
+    REMEMBER_OUTCOME_REJECTED_PURGED: _ClassVar[RememberOutcome]
 
 class ForgetMode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -36,6 +37,7 @@ REMEMBER_OUTCOME_SUPERSEDED_PREVIOUS: RememberOutcome
 REMEMBER_OUTCOME_CONFLICT: RememberOutcome
 REMEMBER_OUTCOME_REJECTED_SENSITIVE: RememberOutcome
 REMEMBER_OUTCOME_EXPIRED_ON_ARRIVAL: RememberOutcome
+REMEMBER_OUTCOME_REJECTED_PURGED: RememberOutcome
 FORGET_MODE_UNSPECIFIED: ForgetMode
 FORGET_MODE_SOFT: ForgetMode
 FORGET_MODE_PURGE: ForgetMode

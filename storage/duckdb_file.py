@@ -1,0 +1,271 @@
+"""One open DuckDB file: its connection, its readers, copies of it, and an exchange of the file.
+
+The only module that imports duckdb. It knows no table, never repairs silently, never downloads an
+extension, never spills rows into temporary files, and reaches no file but the one it has open and
+the two beside it that copies are made in (`copy_paths`).
+
+Invariants: the connection itself is used by one thread (the writer's); reads use a short-lived
+cursor each and fetch all they asked for, since an unfinished fetch can block a checkpoint; while
+the file is exchanged no read runs, and afterwards all of them see the new one.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from recalld.storage.database_file import COPY_SUFFIX, NEW_SUFFIX, WAL_SUFFIX, wal_path
+from recalld.storage.errors import (
+    CopyFailed,
+    Corrupt,
+    DirectoryLocked,
+    FileRefused,
+    StorageError,
+    StoreClosed,
+)
+from recalld.storage.lock import read_holder
+
+VERSION: str = duckdb.__version__
+CHECKPOINT_THRESHOLD = "16MiB"
+# Commits and checkpoints gain nothing from a second thread, and recall wants the cores.
+THREAD_COUNT = 1
+COPY_COUNT_KEY = "copy_count"
+"""Row of the table meta that counts how often the database was copied into a fresh file."""
+
+# What DuckDB names the files of a database: itself, its log, and two beside the log.
+_FILE_ENDS = ("", WAL_SUFFIX, f"{WAL_SUFFIX}.checkpoint", f"{WAL_SUFFIX}.recovery")
+_LOCKED_MESSAGE = "Could not set lock"
+# DuckDB tells the system's refusals in the system's words only; they say nothing of the data.
+_REFUSALS = (
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EROFS,
+    errno.EACCES,
+    errno.EPERM,
+    errno.EIO,
+    errno.EMFILE,
+)
+_COUNT_COPY = (
+    "INSERT OR REPLACE INTO {alias}.meta SELECT '" + COPY_COUNT_KEY + "', "
+    "coalesce(max(value::BIGINT), 0) + 1 FROM {alias}.meta WHERE key = '" + COPY_COUNT_KEY + "'"
+)
+
+Connection = duckdb.DuckDBPyConnection
+Connect = Callable[[Path], Connection]
+
+
+class DuckDBFile:
+    """An open database file; also a `queries.Reader` and a `migrate.Connection`."""
+
+    def __init__(self, path: Path, connection: Connection, connect: Connect) -> None:
+        """Takes over an open connection.
+
+        Args:
+            path: the file.
+            connection: open on it.
+            connect: opens such a file again, after an exchange.
+        """
+        self._path = path
+        self._connection = connection
+        self._connect = connect
+        self._changed = threading.Condition()
+        self._active_count = 0
+        self._is_exchanging = False
+        self._is_open = True
+        with translated(path):
+            self._root = connection.cursor()
+
+    def execute(self, sql: str, parameters: Sequence[object] = (), /) -> Any:
+        """Runs statements on the connection itself; for the writer's thread only."""
+        return self._connection.execute(sql, parameters)
+
+    def require_open(self) -> None:
+        """Raises StoreClosed after closing."""
+        if not self._is_open:
+            raise StoreClosed("the store is closed")
+
+    def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """See `queries.Reader.rows`."""
+        with self._cursor() as cursor:
+            return cursor.execute(sql, parameters).fetchall()
+
+    def columns(self, sql: str, parameters: Sequence[object] = ()) -> dict[str, list[Any]]:
+        """See `queries.Reader.columns`."""
+        with self._cursor() as cursor:
+            arrays = cursor.execute(sql, parameters).fetchnumpy()
+        # Masked arrays (columns with NULL) give None for what is masked.
+        return {name: array.tolist() for name, array in arrays.items()}
+
+    def copy_to(self, target: Path) -> None:
+        """Copies the database, as of one moment, into a fresh file that holds nothing else.
+
+        Writers go on meanwhile. The file is complete but not synced.
+
+        Args:
+            target: one of `copy_paths`; there is none yet.
+
+        Raises:
+            CopyFailed: it could not be written, for example on a full disk; what there is of it
+                is removed.
+        """
+        assert target in copy_paths(self._path)
+        assert not target.exists()
+        alias = "copied"
+        try:
+            with self._cursor() as cursor:
+                (source,) = cursor.execute("SELECT current_database()").fetchone() or ("",)
+                cursor.execute(f"ATTACH {_text(target.resolve())} AS {alias}")
+                try:
+                    cursor.execute(f"COPY FROM DATABASE {_name(source)} TO {alias}")
+                    cursor.execute(_COUNT_COPY.format(alias=alias))
+                finally:
+                    cursor.execute(f"DETACH {alias}")
+            if wal_path(target).exists():
+                raise CopyFailed(target, "its log was not moved into it")
+        except StorageError as error:
+            for end in _FILE_ENDS:
+                target.with_name(target.name + end).unlink(missing_ok=True)
+            if isinstance(error.__cause__, duckdb.Error):
+                raise CopyFailed(target, str(error.__cause__)) from error
+            raise
+
+    def exchange(self, place: Callable[[], None]) -> None:
+        """Closes the file, has another one put in its place, and opens that.
+
+        Only on the writer's thread. When `place` fails, what is there is opened again.
+
+        Args:
+            place: puts a copy made by `copy_to` where this file is; only renames and syncs.
+
+        Raises:
+            StorageError: the file could not be closed cleanly; it goes on being used.
+            Corrupt, OSError: the present state cannot be opened any more; all use fails.
+        """
+        with self._quiet():
+            before = self._copy_count()
+            self._connection.execute("FORCE CHECKPOINT")
+            self._root.close()
+            self._connection.close()
+            failure: Exception | None = None
+            try:
+                if wal_path(self._path).exists():
+                    raise StorageError(f"{self._path}: its log is still there after a checkpoint")
+                place()
+            except Exception as error:
+                failure = error
+            self._connection = self._connect(self._path)
+            with translated(self._path):
+                self._root = self._connection.cursor()
+            if failure is not None:
+                raise failure
+            if self._copy_count() != before + 1:
+                # A forgotten cursor would keep the old file open, and writes would go into it.
+                raise Corrupt(self._path, "the file opened is not the one put in place")
+
+    def close(self) -> None:
+        """Ends reading and releases the file; waits for reads at work."""
+        with self._quiet():
+            self._is_open = False
+            self._root.close()
+            self._connection.close()
+
+    def _copy_count(self) -> int:
+        sql = "SELECT value FROM meta WHERE key = ?"
+        row = self._connection.execute(sql, [COPY_COUNT_KEY]).fetchone()
+        return 0 if row is None else int(row[0])
+
+    @contextmanager
+    def _quiet(self) -> Iterator[None]:
+        """No read is at work inside; those that come wait."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._is_exchanging)
+            self._is_exchanging = True
+            self._changed.wait_for(lambda: not self._active_count)
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._is_exchanging = False
+                self._changed.notify_all()
+
+    @contextmanager
+    def _cursor(self) -> Iterator[Connection]:
+        with translated(self._path):
+            with self._changed:
+                self._changed.wait_for(lambda: not self._is_exchanging)
+                self.require_open()
+                cursor = self._root.cursor()
+                self._active_count += 1
+            try:
+                yield cursor
+            finally:
+                cursor.close()
+                with self._changed:
+                    self._active_count -= 1
+                    self._changed.notify_all()
+
+
+def copy_paths(path: Path) -> tuple[Path, Path]:
+    """Where copies of a database are made: one to take its place, one to be moved elsewhere."""
+    return path.with_name(path.name + NEW_SUFFIX), path.with_name(path.name + COPY_SUFFIX)
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """Turns DuckDB's errors into those of this layer."""
+    try:
+        yield
+    except duckdb.OutOfMemoryException as error:
+        raise StorageError(f"{path}: memory_limit_bytes is too small: {error}") from error
+    except duckdb.Error as error:
+        if _LOCKED_MESSAGE in str(error):
+            raise DirectoryLocked(path.parent, read_holder(path.parent)) from error
+        for number in _REFUSALS:
+            if os.strerror(number) in str(error):
+                raise FileRefused(path, number, str(error)) from error
+        raise Corrupt(path, str(error)) from error
+
+
+def connect(path: Path, *, memory_limit_bytes: int, read_only: bool = False) -> Connection:
+    """Opens a file, creating it when missing, with everything shut that this product needs not.
+
+    Args:
+        path: the file.
+        memory_limit_bytes: for DuckDB's buffers.
+        read_only: refuse to change it.
+
+    Raises:
+        Corrupt, FileRefused, DirectoryLocked, StorageError: it does not open.
+    """
+    config: dict[str, str | bool | int | float | list[str]] = {
+        "memory_limit": f"{memory_limit_bytes}B",
+        "checkpoint_threshold": CHECKPOINT_THRESHOLD,
+        "threads": THREAD_COUNT,
+        "temp_directory": "",
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+    }
+    with translated(path):
+        connection = duckdb.connect(str(path), config=config, read_only=read_only)
+        # Afterwards: once these hold, the settings above are refused.
+        allowed = (str(copy.resolve()) + end for copy in copy_paths(path) for end in _FILE_ENDS)
+        texts = ", ".join(_text(Path(file)) for file in allowed)
+        connection.execute(f"SET allowed_paths = [{texts}]")
+        connection.execute("SET enable_external_access = false")
+        connection.execute("SET lock_configuration = true")
+    return connection
+
+
+def _text(path: Path) -> str:
+    return "'" + str(path).replace("'", "''") + "'"
+
+
+def _name(identifier: str) -> str:
+    return '"' + identifier.replace('"', '""') + '"'
