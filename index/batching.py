@@ -85,7 +85,7 @@ class BatchingEmbedder:
         self.fingerprint = inner.fingerprint
         self.max_tokens = inner.max_tokens
         self.calibration, self.relevance = inner.calibration, inner.relevance
-        self.base_model = inner.base_model
+        self.base_model, self.requests = inner.base_model, inner.requests
         self.width = width_of(inner)
         self.hits = self.misses = self.batches = self.texts = self.waiting = 0
         self.on_wait: Callable[[bool, float], None] | None = None

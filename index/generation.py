@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from recalld.index.backend import IndexBackend
 from recalld.index.columns import Columns
+from recalld.index.cues import CueBlock, CueVectors
 from recalld.index.evidence import Words
 from recalld.index.exact import VectorBlock
 from recalld.index.heirs import Heirs, find_heirs
@@ -25,6 +29,7 @@ class Generation:
             similarity first.
         graph: approximate index over the live rows, or None.
         roles: what is known of the roles of the same rows.
+        cues: of the same memories, by label.
     """
 
     columns: Columns
@@ -32,11 +37,34 @@ class Generation:
     blocks: tuple[VectorBlock, ...]
     graph: IndexBackend | None = None
     roles: RoleRows = field(default_factory=RoleRows)
+    cues: CueBlock = field(default_factory=CueBlock)
+
+    def compacted(self) -> Generation:
+        """Return the generation with its live rows only, without a graph.
+
+        The graph's removed vectors cost time and memory too: it is built anew when wanted.
+        """
+        kept = np.flatnonzero(self.columns.alive[: self.columns.count])
+        return Generation(
+            self.columns.compacted(kept),
+            self.postings.compacted(kept),
+            tuple(block.compacted(kept) for block in self.blocks),
+            cues=self.cues,
+        )
+
+    def with_cues(self, cues: CueVectors) -> Generation:
+        """Return the generation in which some memories have other cues; itself where none has."""
+        return replace(self, cues=self.cues.changed(cues)) if cues else self
 
     @cached_property
     def neighbours(self) -> Neighbours:
         """Rows that stand beside one another in a conversation; found when first asked for."""
         return find_neighbours(self.columns)
+
+    @cached_property
+    def cue_rows(self) -> NDArray[np.int64]:
+        """Row of each cue's memory, -1 where it is not live; found when first asked for."""
+        return self.cues.rows(self.columns)
 
     @cached_property
     def is_of_turns(self) -> bool:

@@ -16,7 +16,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from recalld.index.embedder import Calibration, make_fingerprint, measure_calibration, unit_rows
+from recalld.index.embedder import (
+    Calibration,
+    RequestBackground,
+    make_fingerprint,
+    measure_calibration,
+    measure_requests,
+    unit_rows,
+)
 
 SCHEME = "character and word hashing 1"
 DIM_DEFAULT = 64
@@ -59,6 +66,11 @@ class HashEmbedder:
     def calibration(self) -> Calibration:
         """Background cosine, measured at first use."""
         return measure_calibration(self)
+
+    @cached_property
+    def requests(self) -> RequestBackground | None:
+        """Background of requests, measured at first use."""
+        return measure_requests(self)
 
     def embed(self, texts: Sequence[str], *, is_query: bool) -> NDArray[np.float32]:
         """Embed texts; `is_query` makes no difference here."""

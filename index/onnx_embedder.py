@@ -15,7 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
-from recalld.index.embedder import Calibration, measure_calibration, unit_rows
+from recalld.index.embedder import (
+    Calibration,
+    measure_calibration,
+    measure_requests,
+    unit_rows,
+)
 from recalld.index.errors import ModelInvalid
 from recalld.index.model_folder import read_model_folder
 from recalld.index.onnx_session import open_session
@@ -44,7 +49,7 @@ class OnnxEmbedder:
     """
 
     def __init__(self, folder: Path, *, threads: int = 1) -> None:
-        """Load the model, embed one probe text, and measure the calibration if not stated."""
+        """Load the model, embed a few short texts, and measure what the folder does not state."""
         if not 1 <= threads <= THREADS_MAX:
             raise ValueError(f"threads must be in [1, {THREADS_MAX}], got {threads}")
         about = read_model_folder(folder)
@@ -62,6 +67,7 @@ class OnnxEmbedder:
         self.relevance: Calibration | None = None
         if self._parts == 2:
             self.relevance = about.relevance or measure_calibration(self, part=1)
+        self.requests = measure_requests(self)
 
     def embed(self, texts: Sequence[str], *, is_query: bool) -> NDArray[np.float32]:
         """Embed texts in runs of similar length; longer texts than `max_tokens` are cut."""

@@ -16,19 +16,22 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from recalld.index.analyzer import Analyzer, Tokens
+from recalld.index.analyzer import Analyzer
 from recalld.index.backend import IndexBackend, split_vectors
 from recalld.index.columns import Columns, IndexRow, check_rows
 from recalld.index.conditions import Filter
+from recalld.index.cues import NO_CUES, CueBlock, CueVectors, check_cues
+from recalld.index.embedder import RequestBackground
 from recalld.index.errors import BadLabel
 from recalld.index.exact import VectorBlock
 from recalld.index.filter import View, exclude
 from recalld.index.generation import Generation, Reading
+from recalld.index.graph_build import bring_up_to_date, built_graph
 from recalld.index.plan import QueryPlan, Ranking
 from recalld.index.postings import Postings
 from recalld.index.search import Searcher
-from recalld.index.shard import HnswShard
 from recalld.index.time_channel import TimeAsked
+from recalld.index.words import searched_text
 from recalld.scoring.decay import factor_table
 from recalld.scoring.params import RankParams
 
@@ -37,7 +40,6 @@ EXACT_MAX = 50_000
 # Rows below which compaction is not worth its copy.
 COMPACT_COUNT_MIN = 64
 REMOVED_SHARE_MAX = 0.5
-GRAPH_BATCH_COUNT = 1_024
 
 
 class PartitionIndex:
@@ -52,6 +54,7 @@ class PartitionIndex:
         params: RankParams,
         analyzer: Analyzer | None = None,
         exact_max: int = EXACT_MAX,
+        requests: RequestBackground | None = None,
     ) -> None:
         """Make an empty partition.
 
@@ -60,16 +63,15 @@ class PartitionIndex:
             params: numbers of the ranking, of the model that makes the vectors.
             analyzer: shared between partitions of one server; None makes an own one.
             exact_max: matches up to which every one is looked at.
+            requests: background by which cues are compared; None: they are kept only.
         """
         self.dim, self.scale = dim, params.scales()[0]
         self._parts = len(params.scales())
         tables = factor_table(params), factor_table(params, tentative=1.0)
         self._searcher = Searcher(params, analyzer or Analyzer(), exact_max, *tables)
-        self.generation = Generation(
-            Columns.empty(),
-            Postings(),
-            tuple(VectorBlock.empty(dim) for _ in range(self._parts)),
-        )
+        blocks = tuple(VectorBlock.empty(dim) for _ in range(self._parts))
+        cues = CueBlock(background=requests)
+        self.generation = Generation(Columns.empty(), Postings(), blocks, cues=cues)
 
     def __len__(self) -> int:
         """Return the number of live rows."""
@@ -125,16 +127,23 @@ class PartitionIndex:
         places = np.array([generation.columns.row(label) for label in labels], dtype=np.int64)
         return np.concatenate([block.vectors[places] for block in generation.blocks], axis=1)
 
-    def add(self, rows: Sequence[IndexRow], vectors: NDArray[np.float32]) -> None:
+    def cues_of(self, label: int) -> NDArray[np.float32]:
+        """Return the vectors of a row's cues, float32[c, dim], a copy; none where it has none."""
+        return self.generation.cues.vectors_of(label)
+
+    def add(
+        self, rows: Sequence[IndexRow], vectors: NDArray[np.float32], cues: CueVectors = NO_CUES
+    ) -> None:
         """Add rows; all of them or, on any error, none.
 
         Args:
             rows: labels distinct and not present.
             vectors: float32[len(rows), dim] or, with a relevance part, twice as wide; see
                 `recalld.index.backend.split_vectors`.
+            cues: of those that have some.
 
         Raises:
-            BadLabel: when a label is present, named twice or out of range.
+            BadLabel: when a label is present, named twice or out of range, or has cues and no row.
             BadVector: when a vector is unfit.
             BadPlan: when a value of a row is out of range.
         """
@@ -144,17 +153,24 @@ class PartitionIndex:
         for row in rows:
             if present.row(row.label) >= 0:
                 raise BadLabel(f"label {row.label} is in the partition already")
+        known = check_cues(cues, {row.label for row in rows}, self.dim)
         if rows:
-            self.generation = self._appended(self.generation, rows, checked)
+            self.generation = self._appended(self.generation, rows, checked).with_cues(known)
 
-    def update(self, rows: Sequence[IndexRow]) -> None:
+    def update(self, rows: Sequence[IndexRow], cues: CueVectors = NO_CUES) -> None:
         """Change everything but text and vector of rows; all of them or none.
 
+        Args:
+            rows: labels distinct and present.
+            cues: of those whose cues change; the others keep theirs.
+
         Raises:
-            BadLabel: when a label is absent or named twice.
+            BadLabel: when a label is absent or named twice, or has cues and no row.
+            BadVector: when a vector of a cue is unfit.
             BadPlan: when a value of a row is out of range.
         """
         check_rows(rows)
+        known = check_cues(cues, {row.label for row in rows}, self.dim)
         generation = self.generation
         columns = generation.columns
         self._present([row.label for row in rows])
@@ -173,27 +189,31 @@ class PartitionIndex:
             places = np.array([columns.row(row.label) for row in renamed])
             vectors = tuple(block.vectors[places] for block in generation.blocks)
             generation = self._exchanged(generation, renamed, vectors)
-        self.generation = generation
+        self.generation = generation.with_cues(known)
 
-    def replace(self, rows: Sequence[IndexRow], vectors: NDArray[np.float32]) -> None:
+    def replace(
+        self, rows: Sequence[IndexRow], vectors: NDArray[np.float32], cues: CueVectors = NO_CUES
+    ) -> None:
         """Change rows whole, text and vector included, in one step for readers; all or none.
 
         Args:
             rows: labels distinct and present.
             vectors: float32[len(rows), dim] or, with a relevance part, twice as wide; see
                 `recalld.index.backend.split_vectors`.
+            cues: of those whose cues change; the others keep theirs.
 
         Raises:
-            BadLabel: when a label is absent, named twice or out of range.
+            BadLabel: when a label is absent, named twice or out of range, or has cues and no row.
             BadVector: when a vector is unfit.
             BadPlan: when a value of a row is out of range.
         """
         checked = split_vectors(vectors, len(rows), self.dim, self._parts)
         check_rows(rows)
         labels = [row.label for row in rows]
+        known = check_cues(cues, labels, self.dim)
         self._present(labels)
         if rows:
-            fresh = self._exchanged(self.generation, rows, checked)
+            fresh = self._exchanged(self.generation, rows, checked).with_cues(known)
             if fresh.graph is not None:
                 fresh.graph.replace(labels, checked[0])
             self.generation = fresh
@@ -206,7 +226,8 @@ class PartitionIndex:
         """
         self._present(labels)
         if labels:
-            self.generation = self._removed(self.generation, labels, self.generation.graph)
+            left = self._removed(self.generation, labels, self.generation.graph)
+            self.generation = replace(left, cues=left.cues.without(labels))
 
     @property
     def wants_graph(self) -> bool:
@@ -219,13 +240,7 @@ class PartitionIndex:
         It takes about a millisecond per row and may run beside searches and writes; hand the
         result to `attach_graph` under the writer's lock.
         """
-        columns, block = self.generation.columns, self.generation.blocks[0]
-        graph = HnswShard(self.dim)
-        rows = np.flatnonzero(columns.alive[: columns.count])
-        for start in range(0, len(rows), GRAPH_BATCH_COUNT):
-            batch = rows[start : start + GRAPH_BATCH_COUNT]
-            graph.add(columns.labels[batch], block.vectors[batch])
-        return graph
+        return built_graph(self.generation)
 
     def attach_graph(self, graph: IndexBackend) -> None:
         """Bring a built or loaded graph up to date and answer from it.
@@ -233,21 +248,15 @@ class PartitionIndex:
         Raises:
             BadVector: when the graph has another width.
         """
-        generation = self.generation
-        columns = generation.columns
-        rows = np.flatnonzero(columns.alive[: columns.count])
-        live = columns.labels[rows]
-        held = graph.labels()
-        graph.remove(sorted(held - set(live.tolist())))
-        missing = rows[[label not in held for label in live.tolist()]]
-        graph.add(columns.labels[missing], generation.blocks[0].vectors[missing])
-        self.generation = replace(generation, graph=graph)
+        bring_up_to_date(graph, self.generation)
+        self.generation = replace(self.generation, graph=graph)
 
     def _appended(
         self, generation: Generation, rows: Sequence[IndexRow], vectors: Vectors
     ) -> Generation:
         """Return the generation with checked rows added."""
-        documents = [self._document(row) for row in rows]
+        analyze = self._searcher.analyzer.analyze
+        documents = [analyze(searched_text(row)) for row in rows]
         if generation.graph is not None:
             generation.graph.add([row.label for row in rows], vectors[0])
         return replace(
@@ -271,13 +280,7 @@ class PartitionIndex:
         removed_count = columns.count - columns.live_count
         if columns.count < COMPACT_COUNT_MIN or removed_count <= REMOVED_SHARE_MAX * columns.count:
             return replace(generation, columns=columns, postings=postings, graph=graph)
-        kept = np.flatnonzero(columns.alive[: columns.count])
-        # The graph's removed vectors cost time and memory too: it is built anew when wanted.
-        return Generation(
-            columns.compacted(kept),
-            postings.compacted(kept),
-            tuple(block.compacted(kept) for block in generation.blocks),
-        )
+        return replace(generation, columns=columns, postings=postings).compacted()
 
     def _exchanged(
         self, generation: Generation, rows: Sequence[IndexRow], vectors: Vectors
@@ -286,10 +289,6 @@ class PartitionIndex:
         removed = self._removed(generation, [row.label for row in rows], None)
         # The graph knows labels, not rows, so it stays when the rows move.
         return replace(self._appended(removed, rows, vectors), graph=generation.graph)
-
-    def _document(self, row: IndexRow) -> Tokens:
-        """Return the words of a row: its text's and its key's."""
-        return self._searcher.analyzer.analyze(f"{row.text}\n{row.key}" if row.key else row.text)
 
     def _present(self, labels: Sequence[int]) -> None:
         """Check that labels are live and distinct."""

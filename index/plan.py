@@ -42,6 +42,8 @@ class QueryPlan:
         exclude_labels: memories that must not answer.
         with_relevance: whether the request is of a kind that relevance is made for.
         roles: what the request wants of memories; None = no role channel.
+        cue_weight: multiplier of the role channel where a cue is near and `weights` has the
+            channel off, in [0, WEIGHT_MAX]; 0 = cues are not compared.
         time: what the main text says of time.
     """
 
@@ -58,6 +60,7 @@ class QueryPlan:
     exclude_labels: frozenset[int] = frozenset()
     with_relevance: bool = True
     roles: RoleAsk | None = None
+    cue_weight: float = 0.0
     time: TimeAsked = field(default_factory=TimeAsked)
 
     def check(self, dim: int, parts: int = 1) -> None:
@@ -71,6 +74,8 @@ class QueryPlan:
             raise BadPlan(f"k {self.k} is not in [1, {K_MAX}]")
         if self.min_score is not None and not 0 <= self.min_score <= 1:
             raise BadPlan(f"min_score {self.min_score} is not in [0, 1]")
+        if not 0 <= self.cue_weight <= WEIGHT_MAX:
+            raise BadPlan(f"cue_weight {self.cue_weight} is not in [0, {WEIGHT_MAX}]")
         for channel, weight in self.weights.items():
             if not 0 <= weight <= WEIGHT_MAX:
                 raise BadPlan(f"weight {weight} of {channel!r} is not in [0, {WEIGHT_MAX}]")
@@ -90,6 +95,8 @@ class Ranking(Ranked):
         considered: of these, those whose exact score was computed.
         excluded: int64[EXCLUDED_COUNT], rows left out by reason (recalld.scoring.masks.Excluded).
         past: bool[h], hits that are past their time.
+        cues: int64[h], the cue of each hit that speaks for it, by its place among the memory's
+            cues; -1 = none.
         inherited: bool[h], hits that answer for what they replaced (recalld.index.heirs).
     """
 
@@ -97,6 +104,7 @@ class Ranking(Ranked):
     considered: int = 0
     excluded: NDArray[np.int64] = field(default_factory=lambda: np.zeros(EXCLUDED_COUNT, np.int64))
     past: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
+    cues: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     inherited: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
 
     def __len__(self) -> int:

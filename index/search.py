@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recalld.index.analyzer import Analyzer
+from recalld.index.cue_channel import with_cues
 from recalld.index.evidence import (
     Parts,
     Rows,
@@ -113,10 +114,11 @@ class Searcher:
         if words is None:
             words = self.read(generation, plan.texts, plan.text_weights, plan.time)
         words = self._beyond(generation, plan, words, excluded)
+        plan, words, cues = with_cues(generation, plan, words)
         asked = frozenset(channel for channel, _, _ in parts)
         if plan.texts:
             asked |= WORD_CHANNELS | ({Channel.TIME} & words.keys())
-        if plan.roles is not None:
+        if Channel.ROLE in words:
             asked |= {Channel.ROLE}
         weights = self._weights(plan, asked, generation.is_of_turns)
         if generation.graph is not None and plan.vectors is not None and matched > self.exact_max:
@@ -133,12 +135,14 @@ class Searcher:
             scale = self.params.scales()[0]
             best = first_of(newer_first(best, near, columns, block, scale), k)
         counts = np.bincount(excluded, minlength=EXCLUDED_COUNT)
+        found = rows[best.places]
         return Ranking(
             **vars(best),
             matched=matched,
             considered=len(evidence.labels),
             excluded=counts,
-            past=past_rows(columns, rows[best.places], plan, words),
+            past=past_rows(columns, found, plan, words),
+            cues=np.full(len(found), -1) if cues is None else cues[found],
             inherited=inherited[best.places],
         )
 

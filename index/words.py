@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 from recalld.index.analyzer import Analyzer, Tokens
-from recalld.index.columns import KEY, Columns
+from recalld.index.columns import KEY, Columns, IndexRow
 from recalld.index.evidence import Floats, Words
 from recalld.index.generation import Generation
 from recalld.index.postings import Postings
@@ -23,6 +23,11 @@ from recalld.scoring.params import Channel
 PHRASE_EVIDENCE = np.float32(0.12)
 # Runs of a request that are looked for.
 PHRASE_COUNT_MAX = 32
+
+
+def searched_text(row: IndexRow) -> str:
+    """The text in which words are looked for: the row's own, and its key."""
+    return f"{row.text}\n{row.key}" if row.key else row.text
 
 
 def read_words(

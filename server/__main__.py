@@ -229,7 +229,7 @@ def check_catalogue(
     file: Annotated[
         Path | None,
         typer.Argument(
-            help="own roles and situations; default: ranking.catalogue_file, if it is set",
+            help="own entries; default: ranking.catalogue_file, if it is set",
             show_default=False,
         ),
     ] = None,
@@ -263,13 +263,16 @@ def check_catalogue(
         "memories": sum(len(role.memories) for role in catalogue.roles.values()),
         "requests": sum(len(one.requests) for one in catalogue.situations.values()),
         "keys": len(catalogue.key_roles()),
+        "keys_with_values": len(catalogue.values),
+        "values": sum(len(entry.values) for entry in catalogue.values.values()),
     }
     if as_json:
         typer.echo(json.dumps({"valid": True, **counts, "hash": catalogue.content_hash()}))
     else:
         typer.echo(
             "in order: {roles} roles ({memories} example memories, {keys} keys), "
-            "{situations} situations ({requests} example requests)".format_map(counts)
+            "{situations} situations ({requests} example requests), "
+            "{keys_with_values} keys with {values} canonical values".format_map(counts)
         )
 
 

@@ -24,6 +24,9 @@ from recalld.v1 import types_pb2
 CURRENT = frozenset({Status.ACTIVE, Status.CONFLICTED})
 PAST = frozenset({Status.SUPERSEDED, Status.EXPIRED})
 ROLES = ("user", "assistant", "system", "tool")
+CUE_WEIGHT = 1.0
+"""Multiplier of the role channel for a cue that is near, where the channel has no weight of its
+own: the writer's word needs no catalogue behind it."""
 
 CHANNELS: dict[int, Channel] = {
     pb.Channel.CHANNEL_VECTOR: Channel.VECTOR,
@@ -52,6 +55,7 @@ class Ask:
         kinds: kinds wanted; empty = all.
         view: visibility, times and statuses.
         min_score: lowest score; None = below which it says nothing.
+        cue_weight: as `QueryPlan.cue_weight`.
         degraded: what was changed about the request.
         time: what the request says of time.
     """
@@ -66,6 +70,7 @@ class Ask:
     min_score: float | None
     fusion: Fusion
     weights: dict[Channel, float]
+    cue_weight: float
     explain: bool
     degraded: tuple[str, ...]
     time: TimeAsked
@@ -109,6 +114,7 @@ def decode(
         )
     view, degraded = _view(request, scope, call, at)
     fusion = validate.enum(request.fusion, pb.Fusion, f"{at}fusion")
+    weights = _weights(request, at, default)
     return Ask(
         scope=scope,
         users=tuple(dict.fromkeys([scope.user_id, *shared])),
@@ -121,7 +127,8 @@ def decode(
         if request.HasField("min_score")
         else default.min_score,
         fusion=Fusion(fusion) if fusion else default.fusion,
-        weights=_weights(request, at, default),
+        weights=weights,
+        cue_weight=_cue_weight(request, weights, default),
         explain=request.explain,
         degraded=degraded,
         time=_time(text, view, default.zone),
@@ -241,3 +248,19 @@ def _weights(request: pb.RecallRequest, at: str, default: Defaults) -> dict[Chan
             item.weight, f"{at}weights[{i}].weight", high=limits.WEIGHT_MAX
         )
     return weights
+
+
+def _cue_weight(
+    request: pb.RecallRequest, weights: dict[Channel, float], default: Defaults
+) -> float:
+    """Multiplier of cues: the usual one, or the caller's where it says something of their channel.
+
+    A memory is no request, so what is like one asks no cues.
+    """
+    if Channel.ROLE not in default.channels or request.WhichOneof("query") == "memory_id":
+        return 0.0
+    weight = weights.get(Channel.ROLE, 1.0)
+    is_given = bool(set(request.channels) - {0}) or any(
+        CHANNELS.get(item.channel) == Channel.ROLE for item in request.weights
+    )
+    return weight if is_given else weight or CUE_WEIGHT

@@ -32,6 +32,8 @@ class Change:
         revision: the tenant revision that the rows will carry.
         rows: changed and new records by label, in the order of the first change.
         vectors: vectors of new rows, and of rows whose text changed, by label.
+        cues: vectors of the cues of rows whose cues are new or changed, by label; see
+            `recalld.index.cues.CueVectors`.
         order: rows that go for good, or None.
     """
 
@@ -44,6 +46,7 @@ class Change:
         self.now_us = now_us
         self.rows: dict[int, MemoryRecord] = {}
         self.vectors: dict[int, NDArray[np.float32]] = {}
+        self.cues: dict[int, NDArray[np.float32]] = {}
         self.order: PurgeOrder | None = None
         self._next_label = next_label
         self._claims: dict[str, Claim] = {}

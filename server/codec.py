@@ -38,10 +38,11 @@ NO_SOURCE = Source()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Draft:
-    """A checked memory that has no id yet, and its vector where the caller gave one."""
+    """A checked memory that has no id yet, its vector where there is one, and those of its cues."""
 
     record: MemoryRecord
     vector: NDArray[np.float32] | None
+    cues: NDArray[np.float32] | None = None
 
 
 def scope(message: types_pb2.Scope, tenant: str, field: str = "scope") -> Scope:

@@ -36,6 +36,8 @@ RELATION_AGREES = KEYWORD_AGREES / FULL_EVIDENCE
 FILTER_ALONE: tuple[str, ...] = ("matches the filter",)
 ROLE_AGREES = 0.1
 """Role score that is worth naming; it is no witness, for it does not know what the text says."""
+CUE_AGREES = 0.5
+"""Cue score that is a witness beside similarity or words: the writer said when it matters."""
 TIME_AGREES = 1.0
 """A memory lies in the time asked about, or outside it."""
 PAST_REASON = "past its time"
@@ -99,7 +101,8 @@ def make_hits(ranking: Ranking, record_of: Callable[[int], MemoryRecord | None])
             continue
         agreed, reasons = True, FILTER_ALONE
         if asked:
-            agreed, reasons = _witnesses(evidence[place], record.key)
+            cue = _cue_of(record, int(ranking.cues[place]))
+            agreed, reasons = _witnesses(evidence[place], record.key, cue)
         if ranking.inherited[place]:
             reasons = (*reasons, INHERITED_REASON)
         past = bool(ranking.past[place])
@@ -114,8 +117,13 @@ def make_hits(ranking: Ranking, record_of: Callable[[int], MemoryRecord | None])
     return made
 
 
-def _witnesses(evidence: list[float], name: str) -> tuple[bool, tuple[str, ...]]:
-    """Whether independent channels agree on a memory of some key, and what speaks for it."""
+def _cue_of(record: MemoryRecord, number: int) -> str:
+    """The cue that speaks for a memory; "" = none, or gone since the search."""
+    return record.relevant_when[number] if 0 <= number < len(record.relevant_when) else ""
+
+
+def _witnesses(evidence: list[float], name: str, cue: str) -> tuple[bool, tuple[str, ...]]:
+    """Whether independent channels agree on a memory of some key and cue, and what for."""
     key = evidence[Channel.KEY] > 0
     identifier = evidence[Channel.IDENTIFIER] > 0
     keyword = evidence[Channel.KEYWORD] >= KEYWORD_AGREES
@@ -138,9 +146,13 @@ def _witnesses(evidence: list[float], name: str) -> tuple[bool, tuple[str, ...]]
     if evidence[Channel.RELATION] >= RELATION_AGREES:
         reasons.append("beside what was asked for")
     if evidence[Channel.ROLE] >= ROLE_AGREES:
-        reasons.append("its role matters in this situation")
+        reasons.append(
+            f"a cue of the writer: {cue}" if cue else "its role matters in this situation"
+        )
+    told = bool(cue) and evidence[Channel.ROLE] >= CUE_AGREES
     strong = vector and learned >= RELEVANCE_ALONE
     agreed = key or identifier or strong or (keyword and (vector or relevance))
+    agreed = agreed or (told and (vector or relevance or keyword))
     return agreed, tuple(reasons) or (_weak_reason(evidence),)
 
 

@@ -27,10 +27,15 @@ def key_words(key: str) -> str:
     return KEY_SEPARATORS.sub(" ", key).strip()
 
 
+def led_text(key: str, content: str) -> str:
+    """A content led by the words of its key."""
+    words = key_words(key)
+    return f"{words}: {content}" if words else content
+
+
 def embedded_text(record: MemoryRecord) -> str:
     """The text whose vector stands for a memory: its content, led by the words of its key."""
-    words = key_words(record.key)
-    return f"{words}: {record.content}" if words else record.content
+    return led_text(record.key, record.content)
 
 
 def is_outweighed(record: MemoryRecord) -> bool:

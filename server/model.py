@@ -68,6 +68,13 @@ def empty_partitions(
 ) -> Partitions:
     """No partitions yet; those to come search with this model's vectors."""
     return Partitions(
-        partial(PartitionIndex, embedder.dim, params, Analyzer(), section.exact_rows_max),
+        partial(
+            PartitionIndex,
+            embedder.dim,
+            params,
+            Analyzer(),
+            section.exact_rows_max,
+            embedder.requests,
+        ),
         Judge.of(embedder.base_model),
     )

@@ -99,7 +99,11 @@ class Purge:
         while len(left) > step:
             await self.writer.write(call, partition, plan, None)
         response = await self.writer.write(call, partition, plan, row)
-        texts = {text for record in gone for text in (embedded_text(record), record.content)}
+        texts = {
+            text
+            for record in gone
+            for text in (embedded_text(record), record.content, *record.relevant_when)
+        }
         self.embedder.discard(sorted(texts))
         await self.traces.forget_user(partition.tenant, partition.user_id)
         return response

@@ -236,6 +236,7 @@ class Recall:
             fusion=asked.fusion,
             min_score=asked.min_score if min_score is None else min_score,
             weights=asked.weights,
+            cue_weight=asked.cue_weight,
             exclude_labels=query.excluded,
             roles=query.roles,
             time=asked.time,
@@ -243,7 +244,8 @@ class Recall:
 
     async def _search(self, part: Partition, plan: QueryPlan, reading: Reading | None) -> Ranking:
         """Search, on the loop when it is short, else on the pool."""
-        if plan.roles is None and len(part.index) <= INLINE_ROW_COUNT_MAX:
+        vector_count = len(part.index) + part.index.generation.cues.count
+        if plan.roles is None and vector_count <= INLINE_ROW_COUNT_MAX:
             return part.index.search(plan, reading)
         return await asyncio.get_running_loop().run_in_executor(
             self.pool, partial(part.index.search, plan, reading)

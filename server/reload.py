@@ -3,8 +3,8 @@
 Durable rows back into partitions and indexes, and the hot path warmed, before the server says
 ready.
 
-Rows whose vectors come from another model are embedded anew and written back; two models are never
-mixed.
+Rows whose vectors come from another model, or are missing, are embedded anew and written back; two
+models are never mixed.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import numpy as np
 
 from recalld.index.batching import BatchingEmbedder
 from recalld.scoring.warm import warm
+from recalld.server.cue_vectors import embed_cues_now
 from recalld.server.indexing import embedded_text, index_row
 from recalld.server.partitions import Partitions
 from recalld.storage.store import Store, StoredMemory, WriteBatch
@@ -76,31 +77,47 @@ def _load(
     touched: set[tuple[str, str]] = set()
     stale: list[StoredMemory] = []
     for chunk in _chunks(store.load(), CHUNK_ROW_COUNT):
-        usable = [
-            row
-            for row in chunk
-            if row.vector is not None and row.fingerprint == embedder.fingerprint
-        ]
-        stale += [
-            row for row in chunk if row.vector is None or row.fingerprint != embedder.fingerprint
-        ]
+        is_whole = [_is_whole(row, embedder.fingerprint) for row in chunk]
+        stale += [row for row, whole in zip(chunk, is_whole, strict=True) if not whole]
+        usable = [row for row, whole in zip(chunk, is_whole, strict=True) if whole]
         touched |= _admit(usable, partitions, zone)
         total += len(chunk)
         log.info("loading", memories=total)
     if stale:
         log.warning(
-            "embedding anew", memories=len(stale), reason="stored vectors come from another model"
+            "embedding anew",
+            memories=len(stale),
+            reason="stored vectors come from another model, or are missing",
         )
     for chunk in _chunks(iter(stale), REEMBED_ROW_COUNT):
-        vectors = embedder.embed([embedded_text(row.record) for row in chunk], is_query=False)
-        fresh = [
-            StoredMemory(row.record, np.ascontiguousarray(vector), embedder.fingerprint)
-            for row, vector in zip(chunk, vectors, strict=True)
-        ]
-        touched |= _admit(_written_back(store, fresh), partitions, zone)
+        touched |= _admit(_written_back(store, _anew(chunk, embedder)), partitions, zone)
         reembedded += len(chunk)
         log.info("embedding anew", done=reembedded, of=len(stale))
     return Reloaded(total, len(touched), reembedded)
+
+
+def _is_whole(row: StoredMemory, fingerprint: str) -> bool:
+    """Whether a row has all its vectors, of the model with that fingerprint."""
+    has_cues = row.cues is not None or not row.record.relevant_when
+    return row.vector is not None and row.fingerprint == fingerprint and has_cues
+
+
+def _anew(rows: list[StoredMemory], embedder: BatchingEmbedder) -> list[StoredMemory]:
+    """Rows with vectors of this model, those of the text kept where they are of it already."""
+    foreign = [r for r in rows if r.vector is None or r.fingerprint != embedder.fingerprint]
+    made = embedder.embed([embedded_text(row.record) for row in foreign], is_query=False)
+    vectors = {row.record.label: vector for row, vector in zip(foreign, made, strict=True)}
+    return [
+        StoredMemory(
+            row.record,
+            np.ascontiguousarray(vectors.get(row.record.label, row.vector)),
+            embedder.fingerprint,
+            embed_cues_now(embedder, row.record.relevant_when)
+            if row.record.relevant_when
+            else None,
+        )
+        for row in rows
+    ]
 
 
 def _admit(
@@ -115,7 +132,8 @@ def _admit(
         partition = partitions.open(tenant, user_id)
         partition.put(row.record for row in group)
         vectors = np.stack([row.vector for row in group if row.vector is not None])
-        partition.index.add([index_row(row.record, zone) for row in group], vectors)
+        cues = {row.record.label: row.cues for row in group if row.cues is not None}
+        partition.index.add([index_row(row.record, zone) for row in group], vectors, cues)
     return set(groups)
 
 
@@ -132,10 +150,7 @@ def _written_back(store: Store, rows: list[StoredMemory]) -> list[StoredMemory]:
     written: list[StoredMemory] = []
     for tenant, group in by_tenant.items():
         revision = store.revisions().get(tenant, 0) + 1
-        changed = [
-            StoredMemory(replace(row.record, revision=revision), row.vector, row.fingerprint)
-            for row in group
-        ]
+        changed = [replace(row, record=replace(row.record, revision=revision)) for row in group]
         store.write(WriteBatch(tenant, revision, tuple(changed)))
         written += changed
     return written

@@ -11,11 +11,13 @@ from recalld.server import codec, validate
 from recalld.server.call import Call
 from recalld.server.change import Change
 from recalld.server.codec import Draft
+from recalld.server.cue_vectors import embed_cues
 from recalld.server.indexing import embedded_text
 from recalld.server.limits import BATCH_COUNT_MAX, REQUEST_ID_BYTES_MAX
 from recalld.server.metrics import Metrics
 from recalld.server.partitions import Partitions
 from recalld.server.purge import was_purged
+from recalld.server.roles import Roles
 from recalld.server.slots import Outcome, Placement, place
 from recalld.server.writer import Writer
 from recalld.storage.store import StoredRequest
@@ -37,6 +39,7 @@ class Remember:
     embedder: BatchingEmbedder
     metrics: Metrics
     tombstones: Tombstones
+    roles: Roles | None = None
 
     async def __call__(self, request: pb.RememberRequest, call: Call) -> pb.RememberResponse:
         """Store up to 256 memories of one scope, all or nothing."""
@@ -63,7 +66,10 @@ class Remember:
         return await self.writer.once(call, METHOD, request, pb.RememberResponse, run)
 
     async def _embed(self, drafts: list[Draft], call: Call) -> list[Draft]:
-        """Drafts that all have a whole vector; a part that a caller did not give stays zero."""
+        """Drafts with whole vectors, also of their cues.
+
+        A part of a vector that a caller did not give stays zero.
+        """
         texts = [embedded_text(draft.record) for draft in drafts if draft.vector is None]
         started_s = call.clock.monotonic_s()
         pending = self.embedder.submit(
@@ -74,12 +80,17 @@ class Remember:
         )
         embedded = await call.in_time(pending)
         vectors = iter(embedded)
+        cues_of = [draft.record.relevant_when for draft in drafts]
+        cues = await embed_cues(self.embedder, cues_of, call, EMBED_SHARE_MAX)
         self.metrics.stage.labels("embed_write").observe(call.clock.monotonic_s() - started_s)
         whole = np.zeros((len(drafts), self.embedder.width), np.float32)
         for row, draft in zip(whole, drafts, strict=True):
             vector = next(vectors) if draft.vector is None else draft.vector
             row[: len(vector)] = vector
-        return [Draft(draft.record, row) for draft, row in zip(drafts, whole, strict=True)]
+        return [
+            Draft(draft.record, row, own)
+            for draft, row, own in zip(drafts, whole, cues, strict=True)
+        ]
 
     def _plan(
         self, change: Change, drafts: list[Draft], timed: list[bool], call: Call
@@ -93,12 +104,16 @@ class Remember:
             call: the call, which tells what was screened.
         """
         placements: list[Placement | None] = []
+        values = self.roles.values if self.roles is not None else None
         for draft, has_event_time in zip(drafts, timed, strict=True):
             assert draft.vector is not None
             if was_purged(self.tombstones, draft.record, has_event_time=has_event_time):
                 placements.append(None)
                 continue
-            placements.append(place(change, draft.record, draft.vector))
+            placed = place(change, draft.record, draft.vector, values)
+            if draft.record.relevant_when and draft.cues is not None:
+                change.cues[placed.record.label] = draft.cues
+            placements.append(placed)
         response = pb.RememberResponse()
         for index, placement in enumerate(placements):
             if placement is None:

@@ -1,8 +1,9 @@
-"""The role catalogue of this server, and the vectors of its examples.
+"""The catalogue of this server, and the vectors of its examples: roles, situations, values of keys.
 
 The catalogue is read before anything else is started, so that a broken file stops the server. Its
-examples are embedded once per model and catalogue, beside calls, and kept in a file of the cache
-directory; until that is done the channel is silent and says so in `degraded`.
+examples are embedded once per model and catalogue, beside calls, and kept in files of the cache
+directory; until that is done no wording is taken for another one of a key's value, and the channel
+is silent and says so in `degraded`.
 
 It never ranks and never delays readiness. The file holds vectors of the catalogue's texts only,
 nothing of any user; one that is damaged is made anew.
@@ -23,8 +24,10 @@ from numpy.typing import NDArray
 
 from recalld.index.batching import BatchingEmbedder
 from recalld.index.errors import EmbedQueueFull
+from recalld.index.key_values import values_hash
 from recalld.index.role_catalogue import Catalogue
 from recalld.index.roles import RoleAsk, RoleModel
+from recalld.server.canonical import CanonicalValues, statements
 from recalld.storage.fsio import Files
 
 EMBED_COUNT = 4
@@ -39,11 +42,13 @@ class Roles:
 
     Attributes:
         catalogue: as configured.
-        model: the catalogue with its vectors; None until these are ready.
+        model: roles and situations with their vectors; None until these are ready.
+        values: values of keys with their vectors; None until these are ready.
     """
 
     catalogue: Catalogue
     model: RoleModel | None = None
+    values: CanonicalValues | None = None
     files: Files = field(default_factory=Files)
 
     async def prepare(self, embedder: BatchingEmbedder, folder: Path, log: Any) -> None:
@@ -55,28 +60,48 @@ class Roles:
                 the same work.
             log: told when vectors are made, and when they cannot be kept.
         """
+        # Values first: there are fewer of them, and what is written meanwhile goes without.
+        if self.catalogue.values:
+            self.values = await self._values(embedder, folder, log)
         roles, situations = self.catalogue.roles, self.catalogue.situations
         memories = [text for role in roles.values() for text in role.memories]
         requests = [text for one in situations.values() for text in one.requests]
         path = folder / f"{embedder.fingerprint}-{self.catalogue.content_hash()}.npy"
-        count = len(memories) + len(requests)
-        vectors = await asyncio.to_thread(_read, path, (count, embedder.dim))
-        if vectors is None:
-            log.info("embedding the role catalogue", texts=count)
-            parts = [
-                await _embed(embedder, memories, is_query=False),
-                await _embed(embedder, requests, is_query=True),
-            ]
-            vectors = np.concatenate(parts)
-            try:
-                await asyncio.to_thread(self._write, path, vectors)
-            except OSError as error:
-                log.warning("role vectors not kept", path=str(path), reason=error.strerror)
+        vectors = await self._vectors(embedder, path, (memories, requests), log)
         split = len(memories)
         self.model = await asyncio.to_thread(
             RoleModel, self.catalogue, vectors[:split], vectors[split:]
         )
         log.info("role catalogue ready", roles=len(roles), situations=len(situations))
+
+    async def _values(self, embedder: BatchingEmbedder, folder: Path, log: Any) -> CanonicalValues:
+        """Values of keys with their vectors."""
+        entries = self.catalogue.values
+        path = folder / f"{embedder.fingerprint}-values-{values_hash(entries)}.npy"
+        vectors = await self._vectors(embedder, path, (statements(entries), []), log)
+        log.info("canonical values ready", keys=len(entries))
+        return CanonicalValues(entries, vectors)
+
+    async def _vectors(
+        self, embedder: BatchingEmbedder, path: Path, texts: tuple[list[str], list[str]], log: Any
+    ) -> NDArray[np.float32]:
+        """Vectors of memories and requests of the catalogue, from a file or from the embedder."""
+        memories, requests = texts
+        count = len(memories) + len(requests)
+        kept = await asyncio.to_thread(_read, path, (count, embedder.dim))
+        if kept is not None:
+            return kept
+        log.info("embedding the catalogue", texts=count)
+        parts = [
+            await _embed(embedder, memories, is_query=False),
+            await _embed(embedder, requests, is_query=True),
+        ]
+        vectors = np.concatenate(parts)
+        try:
+            await asyncio.to_thread(self._write, path, vectors)
+        except OSError as error:
+            log.warning("catalogue vectors not kept", path=str(path), reason=error.strerror)
+        return vectors
 
     def ask(self, vectors: NDArray[np.float32], weights: Sequence[float]) -> RoleAsk | None:
         """Read a request, its turns behind it; None without a model.

@@ -158,7 +158,8 @@ class RankingSection(Section):
         0.0, description="weight of the role channel where a request names none; 0: off"
     )
     catalogue_file: Path | None = Field(
-        None, description="own roles and situations, on top of the built-in role catalogue"
+        None,
+        description="own roles, situations and values of keys, on top of the built-in catalogue",
     )
 
     @field_validator("time_zone")

@@ -183,6 +183,7 @@ class Table:
                     parts.embedder,
                     parts.metrics,
                     parts.store.purges.tombstones,
+                    parts.roles,
                 ),
                 "GetMemory": reading.get,
                 "ListMemories": reading.list_page,

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recalld.server import conflicts, doubts
+from recalld.server.canonical import CanonicalValues
 from recalld.server.change import Change
 from recalld.server.limits import SET_SIZE_DEFAULT
 from recalld.server.partition import CURRENT, slot_of
@@ -46,8 +47,13 @@ class Placement:
     conflicting_ids: tuple[str, ...] = ()
 
 
-def place(change: Change, record: MemoryRecord, vector: NDArray[np.float32]) -> Placement:
-    """Plan the storing of one memory."""
+def place(
+    change: Change,
+    record: MemoryRecord,
+    vector: NDArray[np.float32],
+    values: CanonicalValues | None = None,
+) -> Placement:
+    """Plan the storing of one memory; `values` say when other words mean the same."""
     same = change.same_as(record)
     if same is not None and not _is_new_word(change, record, same):
         return Placement(_refresh(change, same, record), Outcome.REMEMBER_OUTCOME_REFRESHED)
@@ -55,6 +61,9 @@ def place(change: Change, record: MemoryRecord, vector: NDArray[np.float32]) -> 
         return Placement(change.add(record, vector), Outcome.REMEMBER_OUTCOME_EXPIRED_ON_ARRIVAL)
     near = doubts.neighbours(change, record, vector)
     if same is None and (twin := doubts.twin_of(change, record, near)) is not None:
+        return Placement(_refresh(change, twin, record), Outcome.REMEMBER_OUTCOME_REFRESHED)
+    twin = values.twin_of(change, record, vector) if values is not None and same is None else None
+    if twin is not None:
         return Placement(_refresh(change, twin, record), Outcome.REMEMBER_OUTCOME_REFRESHED)
     return _weighed(change, settle(change, change.add(record, vector)), near)
 

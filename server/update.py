@@ -13,6 +13,7 @@ from recalld.index.batching import BatchingEmbedder
 from recalld.server import access, codec, slots, times, validate
 from recalld.server.call import Call
 from recalld.server.change import Change
+from recalld.server.cue_vectors import embed_cues
 from recalld.server.errors import EtagMismatch, InvalidRequest
 from recalld.server.indexing import embedded_text
 from recalld.server.limits import REQUEST_ID_BYTES_MAX
@@ -96,6 +97,14 @@ def merge(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Embedded:
+    """Fresh vectors: of the text, and of the cues; None: they stay."""
+
+    vector: NDArray[np.float32] | None
+    cues: NDArray[np.float32] | None
+
+
 class _TextChanged(Exception):
     """Raised inside this module when a text has to be embedded once more."""
 
@@ -124,31 +133,35 @@ class UpdateMemory:
                 raise MemoryNotFound("no such memory of this user")
             while True:
                 old = access.require(partition.get(request.memory.id), scope, call)
-                vector = await self._vector(old, merge(old, request.memory, paths, call), call)
+                merged = merge(old, request.memory, paths, call)
+                fresh = await self._embed(old, merged, paths, call)
                 with contextlib.suppress(_TextChanged):
                     return await self.writer.write(
                         call,
                         partition,
-                        lambda change, old=old, vector=vector: self._plan(  # type: ignore[misc]
-                            change, request, scope, call, paths, old, vector
+                        lambda change, old=old, fresh=fresh: self._plan(  # type: ignore[misc]
+                            change, request, scope, call, paths, old, fresh
                         ),
                         row,
                     )
 
         return await self.writer.once(call, METHOD, request, pb.UpdateMemoryResponse, run)
 
-    async def _vector(
-        self, old: MemoryRecord, new: MemoryRecord, call: Call
-    ) -> NDArray[np.float32] | None:
-        """A new vector when the embedded text changes; None when it stays."""
+    async def _embed(
+        self, old: MemoryRecord, new: MemoryRecord, paths: list[str], call: Call
+    ) -> _Embedded:
+        """Vectors of what changes."""
+        vector = cues = None
         text = embedded_text(new)
-        if text == embedded_text(old):
-            return None
-        pending = self.embedder.submit(
-            [text], is_query=False, owner=call.tenant, within_s=call.remaining_s()
-        )
-        vectors = await call.in_time(pending)
-        return np.ascontiguousarray(vectors[0])
+        if text != embedded_text(old):
+            pending = self.embedder.submit(
+                [text], is_query=False, owner=call.tenant, within_s=call.remaining_s()
+            )
+            vectors = await call.in_time(pending)
+            vector = np.ascontiguousarray(vectors[0])
+        if "relevant_when" in paths:
+            (cues,) = await embed_cues(self.embedder, [new.relevant_when], call)
+        return _Embedded(vector, cues)
 
     def _plan(
         self,
@@ -158,7 +171,7 @@ class UpdateMemory:
         call: Call,
         paths: list[str],
         seen: MemoryRecord,
-        vector: NDArray[np.float32] | None,
+        fresh: _Embedded,
     ) -> pb.UpdateMemoryResponse:
         """Plan the change.
 
@@ -173,8 +186,10 @@ class UpdateMemory:
         merged = merge(record, request.memory, paths, call)
         values = {name: getattr(merged, name) for path in paths for name in FIELDS[path]}
         edited = change.edit(record, **values)
-        if vector is not None:
-            change.vectors[record.label] = vector
+        if fresh.vector is not None:
+            change.vectors[record.label] = fresh.vector
+        if fresh.cues is not None:
+            change.cues[record.label] = fresh.cues
         changed = slots.resettle(change, record, edited)
         return pb.UpdateMemoryResponse(
             memory=codec.memory(changed, call.now_us), screened=call.screened.told()

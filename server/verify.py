@@ -173,12 +173,13 @@ def index_violations(
             yield f"vectors of model {model} have the widths {sorted(widths)}"
             continue
         vectors = np.stack([row.vector for row in own if row.vector is not None])
+        cues = {row.record.label: row.cues for row in own if row.cues is not None}
         # Every part of a vector has the length 1; a part that is not known is zero.
         parts = round(float(np.square(vectors, dtype=np.float64).sum(axis=1).max()))
         params = RankParams(SCALE.mean, SCALE.spread, relevance=SCALE if parts > 1 else None)
         index = PartitionIndex(vectors.shape[1] // max(1, parts), params, analyzer, exact_rows_max)
         try:
-            index.add([index_row(row.record, zone) for row in own], vectors)
+            index.add([index_row(row.record, zone) for row in own], vectors, cues)
         except (IndexLayerError, ValueError) as error:
             yield f"the rows of model {model} cannot be indexed: {error}"
             continue
@@ -187,6 +188,8 @@ def index_violations(
             yield f"{len(labels)} rows, {len(index)} in the index; missing labels {missing[:5]}"
         elif not np.array_equal(index.vectors_of(labels), vectors):
             yield f"vectors of model {model} differ from those of the rows"
+        elif not all(np.array_equal(index.cues_of(label), kept) for label, kept in cues.items()):
+            yield f"vectors of cues of model {model} differ from those of the rows"
         if index.wants_graph and index.build_graph().labels() != set(labels):
             yield f"the graph of model {model} does not hold the labels of the rows"
 

@@ -19,9 +19,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 from google.protobuf.message import Message
+from numpy.typing import NDArray
 
 from recalld.server.call import Call
 from recalld.server.change import Change
+from recalld.server.cue_vectors import kept_cues
 from recalld.server.errors import RequestIdReused
 from recalld.server.graphs import Graphs
 from recalld.server.indexing import index_row
@@ -222,7 +224,7 @@ class Writer:
         vectors = dict(zip(old, change.partition.index.vectors_of(old), strict=True)) if old else {}
         vectors.update(change.vectors)
         memories = tuple(
-            StoredMemory(record, vectors[label], self._fingerprint)
+            StoredMemory(record, vectors[label], self._fingerprint, kept_cues(change, record))
             for label, record in change.rows.items()
         )
         originals = call.screened.originals
@@ -262,18 +264,22 @@ class Writer:
         edited = [label for label in known if label not in change.vectors]
         index, loop = partition.index, asyncio.get_running_loop()
 
+        def cues(labels: list[int]) -> dict[int, NDArray[np.float32]]:
+            """The changed cues of some rows."""
+            return {label: change.cues[label] for label in labels if label in change.cues}
+
         def catch_up() -> None:
             """Change rows that the index has; native work, off the loop."""
             if replaced:
                 vectors = np.stack([change.vectors[label] for label in replaced])
-                index.replace([rows[label] for label in replaced], vectors)
+                index.replace([rows[label] for label in replaced], vectors, cues(replaced))
             if edited:
-                index.update([rows[label] for label in edited])
+                index.update([rows[label] for label in edited], cues(edited))
 
         if new:
             vectors = np.stack([change.vectors[label] for label in new])
             added = [rows[label] for label in new]
-            await loop.run_in_executor(self._pool, index.add, added, vectors)
+            await loop.run_in_executor(self._pool, index.add, added, vectors, cues(new))
         partition.put(change.rows.values())
         self._metrics.memories.inc(len(new))
         if known:

@@ -19,7 +19,7 @@ from recalld.storage.errors import Corrupt, FormatTooNew
 from recalld.storage.record import Status
 from recalld.storage.tombstones import KEY_BYTES
 
-FORMAT_VERSION = 4
+FORMAT_VERSION = 5
 TOMBSTONE_KEY = "tombstone_key"
 """Row of the table meta: the secret of the tombstones' hashes, in hex."""
 
@@ -98,7 +98,12 @@ def new_tombstone_key() -> str:
 
 
 def _fourth(connection: Connection) -> None:
-    """4: sealed originals."""
+    """4: vectors of the writer's cues; rows that have cues are embedded at the next start."""
+    connection.execute("ALTER TABLE memories ADD COLUMN cue_embedding BLOB")
+
+
+def _fifth(connection: Connection) -> None:
+    """5: sealed originals."""
     connection.execute(
         "CREATE TABLE sealed (label BIGINT NOT NULL, placeholder VARCHAR NOT NULL, "
         "data BLOB NOT NULL, PRIMARY KEY (label, placeholder))"
@@ -106,7 +111,12 @@ def _fourth(connection: Connection) -> None:
 
 
 # The next format adds its step here and its schema to schema.sql; a step never changes afterwards.
-STEPS: tuple[Step, ...] = (Step(1, _second), Step(2, _third), Step(3, _fourth))
+STEPS: tuple[Step, ...] = (
+    Step(1, _second),
+    Step(2, _third),
+    Step(3, _fourth),
+    Step(4, _fifth),
+)
 
 
 def migrate(

@@ -134,6 +134,7 @@ class Queries:
         lines = []
         for rule, condition in (
             ("vector is not whole float32 values", "octet_length(embedding) % 4 <> 0"),
+            ("vectors of cues are not whole float32", "octet_length(cue_embedding) % 4 <> 0"),
             (
                 "cues are not JSON",
                 "relevant_when_json <> '' AND NOT json_valid(relevant_when_json)",

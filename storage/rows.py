@@ -63,8 +63,9 @@ COLUMNS: tuple[tuple[str, str], ...] = (
     ("settled_group", "VARCHAR"),
     ("superseded_from_us", "BIGINT"),
     ("superseded_time_us", "BIGINT"),
+    ("cue_embedding", "BLOB"),
 )
-NULLABLE = frozenset({"embedding"})
+NULLABLE = frozenset({"embedding", "cue_embedding"})
 REQUEST_COLUMNS: tuple[tuple[str, str], ...] = (
     ("tenant", "VARCHAR"),
     ("request_id", "VARCHAR"),
@@ -83,7 +84,7 @@ TENANT_COLUMNS: tuple[tuple[str, str], ...] = (("tenant", "VARCHAR"), ("revision
 _NAMES = tuple(name for name, _ in COLUMNS)
 # Runs of fields that columns and record have in the same order and form.
 _PLAIN = _NAMES[_NAMES.index("visibility") : _NAMES.index("content_hash")]
-_SINCE_2 = _NAMES[_NAMES.index("settled_group") :]
+_SINCE_2 = _NAMES[_NAMES.index("settled_group") : _NAMES.index("cue_embedding")]
 INTEGERS = tuple(name for name, kind in COLUMNS if kind == "BIGINT" and name in _PLAIN + _SINCE_2)
 """The 64-bit fields of a record that a caller's numbers end up in, beside those of its source."""
 _SCOPE = ("tenant", "user_id", "agent_id", "session_id", "namespace")
@@ -124,9 +125,10 @@ def row_of(memory: StoredMemory) -> tuple[object, ...]:
         *_plain(record),
         record.content_hash,
         record.revision,
-        None if memory.vector is None else memory.vector.astype(_VECTOR_TYPE, copy=False).tobytes(),
+        _blob(memory.vector),
         memory.fingerprint,
         *_since_2(record),
+        _blob(memory.cues),
     )
 
 
@@ -141,10 +143,11 @@ def memories_of(columns: Mapping[str, Sequence[Any]]) -> list[StoredMemory]:
     Whole columns go through `map`: a Python-level loop over fields would double the time.
 
     Args:
-        columns: lists of Python values; `embedding` holds None or bytes-like of 4 * dim bytes.
+        columns: lists of Python values; `embedding` holds None or bytes-like of 4 * dim bytes,
+            `cue_embedding` None or as many bytes per cue.
 
     Raises:
-        ValueError: a vector's bytes or a row's cues are malformed.
+        ValueError: a vector's bytes, a row's cues or their vectors are malformed.
     """
     records = map(
         MemoryRecord,
@@ -166,8 +169,10 @@ def memories_of(columns: Mapping[str, Sequence[Any]]) -> list[StoredMemory]:
         map(bytes, columns["content_hash"]),
         columns["revision"],
     )
+    made = list(records)
     vectors = map(_vector, columns["embedding"])
-    return list(map(StoredMemory, records, vectors, columns["fingerprint"]))
+    cues = map(_cue_vectors, columns["cue_embedding"], made)
+    return list(map(StoredMemory, made, vectors, columns["fingerprint"], cues))
 
 
 def names(columns: Sequence[tuple[str, str]]) -> str:
@@ -198,3 +203,17 @@ def _cues(text: str) -> tuple[str, ...]:
 def _vector(blob: bytes | bytearray | None) -> NDArray[np.float32] | None:
     # Of bytes, not bytearray: the array is then read-only and owns nothing but this row.
     return None if blob is None else np.frombuffer(bytes(blob), _VECTOR_TYPE)
+
+
+def _cue_vectors(
+    blob: bytes | bytearray | None, record: MemoryRecord
+) -> NDArray[np.float32] | None:
+    if blob is None:
+        return None
+    if not record.relevant_when:
+        raise ValueError(f"row {record.label} has vectors of cues, and no cues")
+    return np.frombuffer(bytes(blob), _VECTOR_TYPE).reshape(len(record.relevant_when), -1)
+
+
+def _blob(vectors: NDArray[np.float32] | None) -> bytes | None:
+    return None if vectors is None else vectors.astype(_VECTOR_TYPE, copy=False).tobytes()

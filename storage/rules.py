@@ -113,6 +113,7 @@ def row_violations(memory: StoredMemory) -> Iterator[str]:
     if not _is_utf8(memory):
         yield "a text is not valid Unicode"
     yield from _vector_violations(memory)
+    yield from _cue_violations(memory)
 
 
 def request_violations(request: StoredRequest) -> Iterator[str]:
@@ -222,3 +223,16 @@ def _vector_violations(memory: StoredMemory) -> Iterator[str]:
         yield "vector is not float32[dim]"
     elif not np.isfinite(vector).all():
         yield "vector is not finite"
+
+
+def _cue_violations(memory: StoredMemory) -> Iterator[str]:
+    cues = memory.cues
+    if cues is None:
+        return
+    if memory.vector is None:
+        yield "vectors of cues stand without a vector"
+    is_whole = cues.dtype == np.float32 and cues.ndim == 2 and cues.size > 0
+    if not is_whole or len(cues) != len(memory.record.relevant_when):
+        yield "vectors of cues are not float32[cues, dim]"
+    elif not np.isfinite(cues).all():
+        yield "vectors of cues are not finite"

@@ -1,4 +1,4 @@
--- Format version 4. Times are microseconds since 1970-01-01T00:00:00Z, 0 = not set.
+-- Format version 5. Times are microseconds since 1970-01-01T00:00:00Z, 0 = not set.
 -- Primary keys only: secondary indexes and foreign keys have broken on WAL replay.
 
 CREATE TABLE meta (
@@ -54,7 +54,8 @@ CREATE TABLE memories (
     fingerprint        VARCHAR  NOT NULL,
     settled_group      VARCHAR  NOT NULL,
     superseded_from_us BIGINT   NOT NULL,
-    superseded_time_us BIGINT   NOT NULL
+    superseded_time_us BIGINT   NOT NULL,
+    cue_embedding      BLOB
 );
 
 CREATE TABLE requests (

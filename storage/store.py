@@ -38,12 +38,15 @@ class StoredMemory:
         record: all its text is valid UTF-8; `revision` equals that of the batch that wrote it.
         vector: float32[dim], finite, C-contiguous, read-only when it comes from a store;
             None when there is none yet.
-        fingerprint: of the model that made the vector; "" exactly when there is no vector.
+        fingerprint: of the model that made the vectors; "" exactly when there is no vector.
+        cues: float32[c, dim], one row per text of `record.relevant_when`, of the same model;
+            None when there are no cues, or no vectors of them yet.
     """
 
     record: MemoryRecord
     vector: NDArray[np.float32] | None
     fingerprint: str
+    cues: NDArray[np.float32] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ class StoreContract:
         assert store.check() == []
 
     def test_every_field_survives_reopening(self, reopen: Reopen) -> None:
-        """Every field, the vector and its fingerprint come back as written."""
+        """Every field, the vectors and their fingerprint come back as written."""
         scope = Scope("acme", "用户😀", "agent", "session", "project/α")
         full = MemoryRecord(
             label=7,
@@ -87,9 +87,12 @@ class StoreContract:
             revision=1,
         )
         vector = np.array([0.1, -0.0, 3e38, 1e-40], np.float32)
-        reopen().write(WriteBatch("acme", 1, (StoredMemory(full, vector, "model-1"),)))
+        cues = np.array([[1.0, -0.0, 0.5, 1e-40], [0, 1, 2, 3]], np.float32)
+        reopen().write(WriteBatch("acme", 1, (StoredMemory(full, vector, "model-1", cues),)))
         (read,) = reopen().load()
-        assert plain(read) == (full, vector.tobytes(), "model-1")
+        assert plain(read) == (full, vector.tobytes(), "model-1", ((2, 4), cues.tobytes()))
+        assert read.cues is not None
+        assert read.cues.dtype == np.float32
         assert read.vector is not None
         assert read.vector.dtype == np.float32
 

@@ -48,6 +48,30 @@ def test_recall_by_meaning(tmp_path: Path) -> None:
 
 @pytest.mark.model
 @pytest.mark.skipif(not (MODEL_DIR / "model.onnx").exists(), reason="the model is not built")
+def test_a_cue_leads_to_what_no_word_leads_to(tmp_path: Path) -> None:
+    """With the real model a cue brings its memory first, by its name, also after a kill."""
+    made = [memory(text) for text in TEXTS]
+    made.append(memory("Knee ligament torn last winter", relevant_when=["planning exercise"]))
+    request = pb.RecallRequest(scope=scope("u"), text="set me up a fitness routine", k=3)
+    with running_server(data_dir=tmp_path, embedder="onnx") as server:
+        with Stubs(server.target) as stubs:
+            stubs.memory.Remember(remember_request("u", *made), timeout=60)
+            before = stubs.recall.Recall(request, timeout=60).hits
+        server.kill()
+        server.restart()
+        with Stubs(server.target) as stubs:
+            after = stubs.recall.Recall(request, timeout=60).hits
+    assert before[0].memory.content == made[-1].content
+    assert "a cue of the writer: planning exercise" in before[0].reasons
+    assert [(hit.memory.id, hit.reasons) for hit in after] == [
+        (hit.memory.id, hit.reasons) for hit in before
+    ]
+    # All that changed is their age, by seconds.
+    assert [hit.score for hit in after] == pytest.approx([hit.score for hit in before], abs=1e-4)
+
+
+@pytest.mark.model
+@pytest.mark.skipif(not (MODEL_DIR / "model.onnx").exists(), reason="the model is not built")
 @pytest.mark.parametrize(
     ("older", "beside", "newer", "question"),
     [

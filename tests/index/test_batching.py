@@ -27,7 +27,7 @@ class Gated(HashEmbedder):
         self.entered = threading.Event()
         self.gate = threading.Event()
         self.gate.set()
-        assert self.calibration  # measured by runs of its own, which do not count below
+        assert self.calibration and self.requests  # by runs that do not count below
         self.runs.clear()
         self.entered.clear()
 

@@ -40,6 +40,25 @@ def test_calibration_is_mean_and_deviation_of_all_pairs() -> None:
     assert measured.spread == pytest.approx(spread, abs=1e-5)
 
 
+def test_requests_are_told_apart_without_what_they_share() -> None:
+    """The background of requests is that of all pairs, the mean of their language taken off."""
+    embedder = HashEmbedder(32)
+    vectors = embedder.embed(UNRELATED_REQUESTS, is_query=True).astype(np.float64)
+    means = [vectors[:8].mean(axis=0), vectors[8:].mean(axis=0)]
+    rests = []
+    for vector in vectors:
+        rest = vector - max(means, key=lambda mean: float(mean @ vector))
+        rests.append(rest / np.linalg.norm(rest))
+    cosines = [float(a @ b) for i, a in enumerate(rests) for b in rests[:i]]
+    found = embedder.requests
+    assert found is not None
+    assert found.centres == pytest.approx(np.array(means), abs=1e-6)
+    mean = sum(cosines) / len(cosines)
+    assert found.scale.mean == pytest.approx(mean, abs=1e-5)
+    spread = math.sqrt(sum((c - mean) ** 2 for c in cosines) / len(cosines))
+    assert found.scale.spread == pytest.approx(spread, abs=1e-5)
+
+
 @pytest.mark.parametrize(
     ("mean", "spread"), [(0.5, 0.0), (0.5, -0.1), (2.0, 0.1), (math.nan, 0.1), (0.5, math.nan)]
 )

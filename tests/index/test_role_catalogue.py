@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from recalld.index.catalogue_lines import EXAMPLE_COUNT_MAX
 from recalld.index.errors import CatalogueInvalid
-from recalld.index.role_catalogue import BUILT_IN, BUILT_IN_FILES, EXAMPLE_COUNT_MAX, load
+from recalld.index.role_catalogue import BUILT_IN, BUILT_IN_FILES, load
 from recalld.scoring.params import DECISION
 
 ROLE = {"role": "boat", "keys": ["boat"], "memories": {"en": ["I own a boat"]}}

@@ -11,27 +11,23 @@ import time
 from collections.abc import AsyncIterator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import UTC
-from functools import partial
 from typing import Any
 from unittest.mock import Mock
 
 import structlog
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from recalld.index.analyzer import Analyzer
 from recalld.index.batching import BatchingEmbedder
 from recalld.index.hash_embedder import HashEmbedder
-from recalld.index.partition import PartitionIndex
-from recalld.scoring.params import RankParams
 from recalld.server import metrics, reload, services
 from recalld.server.call import Call
 from recalld.server.config import Config
 from recalld.server.graphs import Graphs
-from recalld.server.partitions import Partitions
+from recalld.server.model import empty_partitions, rank_params
 from recalld.server.roles import Roles
 from recalld.server.screening import make_screen
 from recalld.server.sealing import Sealer
-from recalld.server.sections import SensitiveSection, TracesSection
+from recalld.server.sections import RankingSection, SensitiveSection, TracesSection
 from recalld.server.snapshots import Snapshots
 from recalld.server.traces import Traces
 from recalld.server.writer import Writer
@@ -121,11 +117,9 @@ class Core:
         self.store = store
         self.embedder = BatchingEmbedder(HashEmbedder(dim), requests_per_run_max=1)
         self.log = structlog.wrap_logger(structlog.ReturnLogger())
-        calibration = self.embedder.calibration
-        params = RankParams(mean=calibration.mean, spread=calibration.spread)
-        self.partitions = Partitions(
-            partial(PartitionIndex, self.embedder.dim, params, Analyzer(), exact_max)
-        )
+        params = rank_params(self.embedder)
+        ranking = RankingSection(exact_rows_max=exact_max)
+        self.partitions = empty_partitions(self.embedder, params, ranking)
         reload.reload(store, self.partitions, self.embedder, self.log, UTC)
         self.graphs = Graphs(self.log)
         self.metrics = metrics.create()

@@ -142,6 +142,23 @@ async def test_caches_let_go(core: Core) -> None:
     assert recall.recall_id
 
 
+async def test_cues_go_with_their_memory(core: Core) -> None:
+    """Cues of a purged memory leave index and cache; those of others stay."""
+    answer = await core.remember(
+        "u",
+        memory("green tea", relevant_when=["a hot drink"]),
+        memory("black tea", relevant_when=["a cold drink"]),
+    )
+    await core.forget("u", answer.results[0].id, mode=PURGE)
+    index = next(iter(core.partitions)).index
+    assert index.generation.cues.count == 1
+    misses = core.embedder.misses
+    core.embedder.embed(["a hot drink"], is_query=True)
+    assert core.embedder.misses == misses + 1
+    (row,) = core.store.load()
+    assert row.cues is not None and len(row.cues) == 1
+
+
 async def test_a_repeated_request_has_one_answer(core: Core) -> None:
     """Under its id the same receipt comes again, and a repeated Remember writes nothing."""
     await fill(core)

@@ -170,3 +170,7 @@ def test_the_index_is_compared_with_the_rows() -> None:
     short = replace(memory(10, 1), vector=np.ones(1, np.float32), fingerprint=own[0].fingerprint)
     (line,) = verify.index_violations([*own, short], analyzer, 4, UTC)
     assert f"widths [1, {kept.DIM}]" in line
+    assert own[0].cues is not None
+    narrow = replace(own[0], cues=own[0].cues[:, 1:])
+    (line,) = verify.index_violations([narrow, *own[1:]], analyzer, 4, UTC)
+    assert "cannot be indexed" in line

@@ -34,14 +34,16 @@ def open_folder(data_dir: Path, files: Files | None = None) -> SnapshotFolder:
 
 
 def row(label: int, revision: int, user: str = "ann", **fields: object) -> StoredMemory:
-    """A memory whose text and vector are its own."""
+    """A memory whose text, vector, cue and vector of the cue are its own."""
     text = f"secret {label * 7919} of {user} that is written nowhere else"
-    vector = np.random.default_rng(label).standard_normal(DIM).astype(np.float32)
+    vector, cue = np.random.default_rng(label).standard_normal((2, DIM)).astype(np.float32)
     values: dict[str, object] = {
         "content": text,
         "content_hash": hashlib.blake2b(text.encode(), digest_size=16).digest(),
         "create_time_us": 10,
         "vector": vector,
+        "relevant_when": (f"hidden occasion {label * 7919} of {user}",),
+        "cues": cue[None] / np.linalg.norm(cue),
         "user_id": user,
     }
     return memory(label, revision, **(values | fields))
@@ -72,14 +74,18 @@ def int8(vector: np.ndarray) -> bytes:
 
 
 def found_in(data_dir: Path, rows: Sequence[StoredMemory]) -> list[str]:
-    """Files in which the text or the vector (float32, 8 bits) of any of the rows stands."""
+    """Files in which a text or a vector (float32, 8 bits) of any of the rows stands."""
     found = []
     for path in sorted(data_dir.rglob("*")):
         if path.is_file():
             data = path.read_bytes()
             for one in rows:
                 assert one.vector is not None
-                wanted = (one.record.content.encode(), one.vector.tobytes(), int8(one.vector))
+                assert one.cues is not None
+                texts = (one.record.content, *one.record.relevant_when)
+                wanted = [text.encode() for text in texts]
+                for vector in (one.vector, *one.cues):
+                    wanted += [vector.tobytes(), int8(vector)]
                 if any(part in data for part in wanted):
                     found.append(str(path.relative_to(data_dir)))
                     break

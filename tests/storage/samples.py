@@ -22,9 +22,10 @@ from recalld.storage.store import Store, StoredMemory, StoredRequest
 
 
 def memory(label: int, revision: int, **fields: object) -> StoredMemory:
-    """A valid row; `tenant`, `user_id`, `vector` and any field of the record can be given."""
+    """A valid row; `tenant`, `user_id`, `vector`, `cues`, any field of the record can be given."""
     scope = Scope(str(fields.pop("tenant", "acme")), str(fields.pop("user_id", "ann")))
     vector = fields.pop("vector", np.full(4, label, np.float32))
+    cues = fields.pop("cues", None)
     values: dict[str, object] = {
         "label": label,
         "id": f"{label:032x}",
@@ -35,7 +36,8 @@ def memory(label: int, revision: int, **fields: object) -> StoredMemory:
         "revision": revision,
     }
     record = MemoryRecord(**(values | fields))  # type: ignore[arg-type]
-    return StoredMemory(record, vector, "" if vector is None else "model-1")  # type: ignore[arg-type]
+    fingerprint = "" if vector is None else "model-1"
+    return StoredMemory(record, vector, fingerprint, cues)  # type: ignore[arg-type]
 
 
 def request(request_id: str, **fields: object) -> StoredRequest:
@@ -44,10 +46,11 @@ def request(request_id: str, **fields: object) -> StoredRequest:
     return dataclasses.replace(made, **fields)  # type: ignore[arg-type]
 
 
-def plain(stored: StoredMemory) -> tuple[MemoryRecord, bytes | None, str]:
+def plain(stored: StoredMemory) -> tuple[MemoryRecord, bytes | None, str, object]:
     """A form of a row that compares by value."""
     vector = None if stored.vector is None else stored.vector.tobytes()
-    return stored.record, vector, stored.fingerprint
+    cues = None if stored.cues is None else (stored.cues.shape, stored.cues.tobytes())
+    return stored.record, vector, stored.fingerprint, cues
 
 
 def state(store: Store) -> tuple[object, ...]:
@@ -105,5 +108,10 @@ def any_memory(draw: st.DrawFn, label: int, revision: int, tenant: str) -> Store
         revision=revision,
     )
     vector = draw(st.none() | _VECTOR)
+    if vector is None:
+        return StoredMemory(record, None, "")
+    count = len(record.relevant_when)
+    cues = np.full((count, vector.size), draw(st.floats(-1, 1, width=32)), np.float32)
+    is_embedded = count > 0 and draw(st.booleans())
     # One width per model, as the embedder guarantees.
-    return StoredMemory(record, vector, "" if vector is None else f"model-{vector.size}")
+    return StoredMemory(record, vector, f"model-{vector.size}", cues if is_embedded else None)

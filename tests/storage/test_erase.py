@@ -47,7 +47,7 @@ def purge(store: DuckDBStore, rows: list[StoredMemory], *, whole: bool = False) 
 
 
 def test_no_byte_stays(store: DuckDBStore, tmp_path: Path) -> None:
-    """Text, float32 and 8-bit vectors leave database, log, snapshots and kept damaged files."""
+    """Texts, cues and vectors of both leave database, log, snapshots and kept damaged files."""
     rows = kept.fill(store)
     ann, bob = kept.of(rows, "ann"), kept.of(rows, "bob")
     kept.open_folder(tmp_path).create(store, "one", kept.STAMP)

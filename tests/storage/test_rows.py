@@ -50,9 +50,26 @@ def test_vectors_are_little_endian_and_read_only() -> None:
     assert not rebuilt.vector.flags.writeable
 
 
-@pytest.mark.parametrize(("column", "value"), [("embedding", b"123"), ("relevant_when_json", "[")])
+def test_vectors_of_cues_are_whole_rows() -> None:
+    """Vectors of cues come back as one row per cue; bytes that make no whole rows are an error."""
+    made = memory(1, 1, relevant_when=("a", "b"))
+    stored = StoredMemory(made.record, made.vector, "m", np.array([[1], [-2]], np.float32))
+    columns = columns_of([stored])
+    assert columns["cue_embedding"] == [b"\x00\x00\x80\x3f\x00\x00\x00\xc0"]
+    (rebuilt,) = rows.memories_of(columns)
+    assert rebuilt.cues is not None
+    assert rebuilt.cues.tolist() == [[1.0], [-2.0]]
+    columns["cue_embedding"] = [b"1234" * 3]
+    with pytest.raises(ValueError, match="reshape"):
+        rows.memories_of(columns)
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("embedding", b"123"), ("relevant_when_json", "["), ("cue_embedding", b"1234" * 4)],
+)
 def test_a_malformed_row_is_an_error(column: str, value: object) -> None:
-    """A vector of odd length or cues that are no JSON raise ValueError."""
+    """A vector of odd length, cues that are no JSON or vectors of no cue raise ValueError."""
     columns = columns_of([memory(1, 1)])
     columns[column] = [value]
     with pytest.raises(ValueError, match=r".+"):

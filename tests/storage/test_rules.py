@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 
@@ -24,6 +25,32 @@ def test_every_broken_rule_of_a_row_is_named() -> None:
     """A row that breaks several rules gets one line for each."""
     bad = memory(1, 0, id="x", user_id="", status=9, content_hash=b"1", event_time_us=0)
     assert len(list(rules.row_violations(bad))) == 6
+
+
+@pytest.mark.parametrize(
+    ("cues", "rule"),
+    [
+        (np.zeros((1, 4), np.float32), "not float32"),
+        (np.zeros((2, 4)), "not float32"),
+        (np.zeros(2, np.float32), "not float32"),
+        (np.zeros((2, 0), np.float32), "not float32"),
+        (np.full((2, 4), np.nan, np.float32), "not finite"),
+    ],
+)
+def test_vectors_of_cues_stand_one_for_each(cues: np.ndarray, rule: str) -> None:
+    """Vectors of cues are finite float32 rows, as many as there are cues."""
+    made = memory(1, 1, relevant_when=("a", "b"))
+    (line,) = rules.row_violations(StoredMemory(made.record, made.vector, "m", cues))
+    assert rule in line
+
+
+def test_vectors_of_cues_need_a_vector() -> None:
+    """Vectors of cues beside no vector of the text are a violation."""
+    made = memory(1, 1, relevant_when=("a",), vector=None)
+    (line,) = rules.row_violations(
+        StoredMemory(made.record, None, "", np.zeros((1, 4), np.float32))
+    )
+    assert "without a vector" in line
 
 
 def test_a_refusal_never_quotes_the_text() -> None:

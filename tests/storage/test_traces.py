@@ -58,7 +58,7 @@ def test_check_names_a_broken_trace(tmp_path: Path) -> None:
     store.close()
 
 
-@pytest.mark.parametrize("version", [1, 2, 3])
+@pytest.mark.parametrize("version", [1, 2, 3, 4])
 def test_an_older_format_is_raised(tmp_path: Path, version: int) -> None:
     """A database of an older format opens with its rows and answers, and then takes traces."""
     kept = ROOT / f"tests/golden/formats/v{version}/recalld.duckdb.gz"
@@ -70,6 +70,17 @@ def test_an_older_format_is_raised(tmp_path: Path, version: int) -> None:
     store.traces.put([trace("r")], 1).result()
     assert store.traces.find("acme", "r") == trace("r")
     assert store.check() == []
+    store.close()
+
+
+def test_cues_of_format_3_wait_for_their_vectors(tmp_path: Path) -> None:
+    """Raised from format 3, a memory has its cues and no vectors of them yet."""
+    kept = ROOT / "tests/golden/formats/v3/recalld.duckdb.gz"
+    (tmp_path / DATABASE_NAME).write_bytes(gzip.decompress(kept.read_bytes()))
+    store = open_store(tmp_path)
+    assert store.recovery.migrated_step_count == 2
+    assert [m.record.relevant_when for m in store.load()] == [(), ("ordering food",)]
+    assert [m.cues for m in store.load()] == [None, None]
     store.close()
 
 
