@@ -34,8 +34,9 @@ TOKENS_PER_CJK, TOKENS_PER_OTHER = 0.65, 0.23
 EMBED_SHARE_MAX = 0.5
 """Share of the time until the deadline that the embedder may be expected to take: with more, words
 and keys answer at once instead of shortly before the deadline."""
-EMBED_RESERVE_S = 0.005
-"""Time kept back from the deadline for search and answer when the embedder is slow."""
+EMBED_RESERVE_S, EMBED_RESERVE_SHARE = 0.005, 0.1
+"""Time kept back from the deadline for search and answer when the embedder is slow: this much, and
+this share of what is left where that is more, since a busy machine is late with all of it."""
 
 
 def text_weights(texts: Sequence[str]) -> tuple[float, ...]:
@@ -120,8 +121,9 @@ async def _read(
             else None
             for part in chosen
         )
-        wait_s = call.remaining_s() - EMBED_RESERVE_S
-        async with asyncio.timeout(None if wait_s == float("inf") else max(0.0, wait_s)):
+        left_s = call.remaining_s()
+        wait_s = left_s - max(EMBED_RESERVE_S, EMBED_RESERVE_SHARE * left_s)
+        async with asyncio.timeout(None if left_s == float("inf") else max(0.0, wait_s)):
             vectors = await asyncio.wrap_future(pending)
     except TimeoutError:
         return Query(None, texts, degraded=("embedder_deadline",), readings=readings)
