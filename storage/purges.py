@@ -18,6 +18,7 @@ from recalld.storage.migrate import TOMBSTONE_KEY, Connection
 from recalld.storage.purge import Legacy, PurgeOrder, StoredPurge
 from recalld.storage.queries import LABEL_FLOOR_KEY, Reader
 from recalld.storage.record import Scope
+from recalld.storage.sql_part import SqlPart
 from recalld.storage.tombstones import Hasher, Tombstones, table_of
 
 PURGE_COLUMNS: tuple[tuple[str, str], ...] = (
@@ -38,7 +39,7 @@ _ID = re.compile(rb"[0-9a-f]{32}")
 RequestKey = tuple[str, str]
 
 
-class SqlPurges:
+class SqlPurges(SqlPart):
     """`PurgeStore` in SQL."""
 
     def __init__(
@@ -48,18 +49,8 @@ class SqlPurges:
         run: Callable[[Callable[[], Any]], Future[Any]],
         synced: Callable[[], None],
     ) -> None:
-        """Binds the store's own means and loads the tombstones.
-
-        Args:
-            connection: used on the writer's thread only.
-            reader: for reads, from any thread.
-            run: runs a job on the writer's thread.
-            synced: makes a new log's name durable; called after a commit.
-        """
-        self._connection = connection
-        self._reader = reader
-        self._run = run
-        self._synced = synced
+        """Binds the store's own means and loads the tombstones; see `SqlPart`."""
+        super().__init__(connection, reader, run, synced)
         self.tombstones = self._load()
 
     def find(self, tenant: str, purge_id: str) -> StoredPurge | None:

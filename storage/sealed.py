@@ -6,38 +6,13 @@ nothing of what is sealed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import Future
-from typing import Any
-
-from recalld.storage.migrate import Connection
-from recalld.storage.queries import Reader
+from recalld.storage.sql_part import SqlPart
 
 _WITHOUT_MEMORY = "label NOT IN (SELECT label FROM memories)"
 
 
-class SqlSealed:
+class SqlSealed(SqlPart):
     """`SealedStore` in SQL."""
-
-    def __init__(
-        self,
-        connection: Connection,
-        reader: Reader,
-        run: Callable[[Callable[[], Any]], Future[Any]],
-        synced: Callable[[], None],
-    ) -> None:
-        """Binds the store's own means.
-
-        Args:
-            connection: used on the writer's thread only.
-            reader: for reads, from any thread.
-            run: runs a job on the writer's thread.
-            synced: makes a new log's name durable; called after a commit.
-        """
-        self._connection = connection
-        self._reader = reader
-        self._run = run
-        self._synced = synced
 
     def find(self, label: int) -> dict[str, bytes]:
         """See `SealedStore.find`."""

@@ -8,13 +8,11 @@ Invariants: after a write a tenant of it has at most `kept_max` traces, the newe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
-from typing import Any
 
 from recalld.storage import rows
-from recalld.storage.migrate import Connection
-from recalld.storage.queries import Reader
+from recalld.storage.sql_part import SqlPart
 from recalld.storage.store import StoredTrace
 
 COLUMNS: tuple[tuple[str, str], ...] = (
@@ -35,28 +33,8 @@ _DROP_OLDEST = (
 )
 
 
-class SqlTraces:
+class SqlTraces(SqlPart):
     """`TraceStore` in SQL."""
-
-    def __init__(
-        self,
-        connection: Connection,
-        reader: Reader,
-        run: Callable[[Callable[[], Any]], Future[Any]],
-        synced: Callable[[], None],
-    ) -> None:
-        """Binds the store's own means.
-
-        Args:
-            connection: used on the writer's thread only.
-            reader: for reads, from any thread.
-            run: runs a job on the writer's thread.
-            synced: makes a new log's name durable; called after a commit.
-        """
-        self._connection = connection
-        self._reader = reader
-        self._run = run
-        self._synced = synced
 
     def put(self, traces: Sequence[StoredTrace], kept_max: int) -> Future[None]:
         """See `TraceStore.put`."""
