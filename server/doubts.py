@@ -139,13 +139,16 @@ def _judged(change: Change, record: MemoryRecord, held: Neighbours, judge: Judge
         np.stack([change.vector_of(pair[side].label)[:dim] for pair in pairs]) for side in (0, 1)
     )
     shares = judge.compare(older, newer)
+    contradicted_ids: tuple[str, ...] = ()
     outdated_ids: tuple[str, ...] = ()
     for (other, _), (earlier, _), share in zip(held, pairs, shares, strict=True):
         least = PROTECTED_MIN if is_protected(earlier) else OUTDATED_MIN
         if share[Stand.UPDATE] >= least:
-            outdated_ids += _doubt(change, record, other).outdated
-    if outdated_ids:
-        return Found(outdated=outdated_ids)
+            marked = _doubt(change, record, other)
+            contradicted_ids += marked.contradicted
+            outdated_ids += marked.outdated
+    if contradicted_ids or outdated_ids:
+        return Found(contradicted_ids, outdated_ids)
     worst = int(np.argmax(shares[:, Stand.CONTRADICTION]))
     if shares[worst, Stand.CONTRADICTION] >= CONTRADICTED_MIN:
         return _oppose(change, record, held[worst][0])
@@ -172,7 +175,7 @@ def _by_words(change: Change, record: MemoryRecord, held: Neighbours) -> Found:
 
 
 def is_protected(record: MemoryRecord) -> bool:
-    """Whether words alone never tell it outdated: its slot decides, or too much hangs on it."""
+    """Whether it takes more to call it outdated: its slot decides, or too much hangs on it."""
     return bool(record.key) or record.importance in (Importance.HIGH, Importance.PINNED)
 
 

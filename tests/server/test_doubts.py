@@ -6,14 +6,16 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from recalld.index.judge import Judge
 from recalld.scoring.params import Scale
 from recalld.server.claims import Claim, Features, features
 from recalld.server.doubts import LIKELY, contradicted, nearness, outdated
 from recalld.v1 import memory_service_pb2 as pb
 from recalld.v1 import types_pb2
-from tests.server.core import DAY_US, NOW_US, Core, memory, texts
+from tests.server.core import DAY_US, NOW_US, TENANT, Core, memory, texts
 
 PAIRS = [
     json.loads(line)
@@ -168,3 +170,18 @@ async def test_a_musing_says_so(core: Core) -> None:
     hits = (await core.recall("u", "book the August holiday", min_score=0.0)).hits
     assert texts(hits)[0].startswith("We agreed")
     assert "only mused about" in hits[1].reasons
+
+
+async def test_what_the_judge_sets_against_a_stronger_word_is_told(core: Core) -> None:
+    """An agent's news against the user's word is a conflict, and the answer names its other side."""
+    old = await said(core, "I drink green tea in the morning", -9)
+    part = core.partitions.find(TENANT, "u")
+    assert part is not None
+    inputs = 3 * part.index.dim + 1
+    shapes = (inputs, 1), (1,), (1, 4)
+    zeros = [np.zeros(shape, np.float32) for shape in shapes]
+    part.judge = Judge(*zeros, np.array([0, 0, 9, 0], np.float32))
+    agent = types_pb2.STATED_BY_AGENT
+    new = await said(core, "I drink black tea in the morning", stated_by=agent)
+    assert list(new.conflicting_ids) == [old.id]
+    assert (await core.get("u", new.id)).status == CONFLICTED
