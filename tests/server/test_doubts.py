@@ -173,7 +173,7 @@ async def test_a_musing_says_so(core: Core) -> None:
 
 
 async def test_what_the_judge_sets_against_a_stronger_word_is_told(core: Core) -> None:
-    """An agent's news against the user's word is a conflict, and the answer names its other side."""
+    """An agent's news against the user's word is a conflict, and the answer names both sides."""
     old = await said(core, "I drink green tea in the morning", -9)
     part = core.partitions.find(TENANT, "u")
     assert part is not None
