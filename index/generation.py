@@ -39,6 +39,12 @@ class Generation:
     roles: RoleRows = field(default_factory=RoleRows)
     cues: CueBlock = field(default_factory=CueBlock)
 
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of memory that the rows take, estimated; the graph is apart."""
+        rows = self.columns.size_bytes + self.postings.size_bytes + self.roles.rows.nbytes
+        return rows + self.cues.size_bytes + sum(block.size_bytes for block in self.blocks)
+
     def compacted(self) -> Generation:
         """Return the generation with its live rows only, without a graph.
 

@@ -12,6 +12,8 @@ from recalld.index.generation import Generation
 from recalld.index.shard import HnswShard
 
 GRAPH_BATCH_COUNT = 1_024
+LINK_BYTES = 300
+"""Of a row: its links on all levels, and its label."""
 
 
 def built_graph(generation: Generation) -> IndexBackend:
@@ -38,3 +40,8 @@ def bring_up_to_date(graph: IndexBackend, generation: Generation) -> None:
     graph.remove(sorted(held - set(live.tolist())))
     missing = rows[[label not in held for label in live.tolist()]]
     graph.add(columns.labels[missing], generation.blocks[0].vectors[missing])
+
+
+def graph_bytes(count: int, dim: int) -> int:
+    """Bytes of memory that the graph of so many rows takes, estimated."""
+    return count * (4 * dim + LINK_BYTES)

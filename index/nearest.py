@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from recalld.index.search import Generation
+from recalld.index.exact import SCAN_COUNT_MIN
+from recalld.index.generation import Generation
 from recalld.scoring import masks
 from recalld.scoring.params import ACTIVE, CONFLICTED
 
@@ -38,7 +39,7 @@ def nearest(generation: Generation, vector: NDArray[np.float32], k: int) -> list
         rows = np.array([row for row in found if row >= 0 and current[row]], dtype=np.int64)
     else:
         rows = np.flatnonzero(current)
-        if len(rows) > wanted:
+        if len(rows) > max(wanted, SCAN_COUNT_MIN):
             rough = block.scan(rows, query)
             rows = np.sort(rows[np.argpartition(-rough, wanted)[:wanted]])
     cosines = block.rescore(rows, query)

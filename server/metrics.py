@@ -14,6 +14,7 @@ CALLS, TEXTS, ROWS = "calls", "texts", "rows"
 """Queues that can be full."""
 REQUESTS, MEMORIES = "requests", "memories"
 """What the texts are that wait."""
+LOAD_OUTCOMES = LOADED, FAILED = ("loaded", "failed")
 DEGRADED_REASONS = ("embedder_deadline", "embedder_overloaded")
 LATENCY_BUCKETS_S = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 
@@ -26,8 +27,12 @@ class Metrics:
         handled: calls finished, by service, method and status code.
         handling: seconds in the handler, by service and method.
         in_flight: calls in the handler now.
-        stage: seconds by stage of the read and write path (embed, search, commit).
-        memories: memories held in memory now.
+        stage: seconds by stage of the read and write path (load, embed, search, commit).
+        memories: memories stored now, of all tenants.
+        loads: partitions loaded from the database, by outcome (loaded, failed).
+        evictions: partitions let go of to stay within the budget.
+        resident: partitions in memory now.
+        resident_bytes: what they take, by their own estimate.
         read_only: 1 while the server was started to be read only, else 0.
         outcomes: memories written, by outcome.
         traces: traces of recalls, by what became of them (kept, lost).
@@ -44,6 +49,10 @@ class Metrics:
     in_flight: Gauge
     stage: Histogram
     memories: Gauge
+    loads: Counter
+    evictions: Counter
+    resident: Gauge
+    resident_bytes: Gauge
     read_only: Gauge
     outcomes: Counter
     traces: Counter
@@ -96,7 +105,21 @@ def create() -> Metrics:
             buckets=LATENCY_BUCKETS_S,
             registry=registry,
         ),
-        memories=Gauge("recalld_memories", "Memories held in memory", registry=registry),
+        memories=Gauge("recalld_memories", "Memories stored", registry=registry),
+        loads=Counter(
+            "recalld_partition_loads", "Partitions loaded", ("outcome",), registry=registry
+        ),
+        evictions=Counter(
+            "recalld_partition_evictions",
+            "Partitions let go of to stay within the budget",
+            registry=registry,
+        ),
+        resident=Gauge("recalld_partitions_resident", "Partitions in memory", registry=registry),
+        resident_bytes=Gauge(
+            "recalld_partitions_resident_bytes",
+            "Bytes of the partitions in memory, estimated",
+            registry=registry,
+        ),
         read_only=Gauge(
             "recalld_read_only", "1 while started to be read only, else 0", registry=registry
         ),
@@ -130,11 +153,13 @@ def create() -> Metrics:
 
 
 def _show_from_the_start(made: Metrics) -> None:
-    """Make the series of the queues: a rate misses the first event of a series that it begins."""
+    """Make the series of queues and loads: a rate misses the first event of a new series."""
     for queue in (CALLS, TEXTS, ROWS):
         made.waiting.labels(queue)
         made.refused.labels(queue)
     for waits in (CALLS, REQUESTS, MEMORIES):
         made.waited.labels(waits)
+    for outcome in LOAD_OUTCOMES:
+        made.loads.labels(outcome)
     for reason in DEGRADED_REASONS:
         made.degraded.labels(reason)

@@ -29,7 +29,8 @@ from recalld.storage.purges import SqlPurges
 from recalld.storage.queries import Queries
 from recalld.storage.requests import REQUEST_BYTES_MAX, REQUEST_COUNT_MAX, RecentRequests
 from recalld.storage.sealed import SqlSealed
-from recalld.storage.store import Partition, StoredMemory, StoredRequest, StoreStats, WriteBatch
+from recalld.storage.sizes import Partition, StoreStats, Tally
+from recalld.storage.store import StoredMemory, StoredRequest, WriteBatch
 from recalld.storage.traces import SqlTraces
 from recalld.storage.writer import BatchWriter, GroupWriter
 
@@ -146,9 +147,19 @@ class DuckDBStore:
         """See `Store.partitions`; one scan."""
         return self._queries.partitions()
 
-    def load_partition(self, tenant: str, user_id: str) -> list[StoredMemory]:
+    def tally(self, tenant: str, user_id: str = "") -> list[Tally]:
+        """See `Store.tally`; one scan."""
+        return self._queries.tally(tenant, user_id)
+
+    def load_partition(self, tenant: str, user_id: str) -> Iterator[StoredMemory]:
         """See `Store.load_partition`; a scan of two columns, then the rows."""
+        self._file.require_open()
         return self._queries.load_partition(tenant, user_id)
+
+    def load_foreign(self, fingerprint: str) -> Iterator[StoredMemory]:
+        """See `Store.load_foreign`; a scan that reads no vector, then the rows."""
+        self._file.require_open()
+        return self._queries.load_foreign(fingerprint)
 
     def revisions(self) -> dict[str, int]:
         """See `Store.revisions`."""

@@ -16,14 +16,8 @@ from recalld.storage import rules
 from recalld.storage.counters import Counters
 from recalld.storage.errors import StoreClosed
 from recalld.storage.purge import PurgeOrder, StoredPurge
-from recalld.storage.store import (
-    Partition,
-    StoredMemory,
-    StoredRequest,
-    StoredTrace,
-    StoreStats,
-    WriteBatch,
-)
+from recalld.storage.sizes import Partition, StoreStats, Tally
+from recalld.storage.store import StoredMemory, StoredRequest, StoredTrace, WriteBatch
 from recalld.storage.tombstones import KEY_BYTES, Hasher, Tombstones
 
 
@@ -100,18 +94,38 @@ class MemoryStore:
 
     def partitions(self) -> list[Partition]:
         """See `Store.partitions`."""
-        scopes = (memory.record.scope for memory in self.load())
-        counts = Counter((scope.tenant, scope.user_id) for scope in scopes)
-        return [Partition(*key, count) for key, count in sorted(counts.items())]
+        times: dict[tuple[str, str], list[int]] = {}
+        for memory in self.load():
+            scope = memory.record.scope
+            times.setdefault((scope.tenant, scope.user_id), []).append(memory.record.update_time_us)
+        return [Partition(*key, len(held), max(held)) for key, held in sorted(times.items())]
 
-    def load_partition(self, tenant: str, user_id: str) -> list[StoredMemory]:
+    def tally(self, tenant: str, user_id: str = "") -> list[Tally]:
+        """See `Store.tally`."""
+        records = (memory.record for memory in self.load())
+        counts = Counter(
+            (record.status, record.kind)
+            for record in records
+            if record.scope.tenant == tenant and user_id in ("", record.scope.user_id)
+        )
+        return [Tally(*key, count) for key, count in sorted(counts.items())]
+
+    def load_partition(self, tenant: str, user_id: str) -> Iterator[StoredMemory]:
         """See `Store.load_partition`."""
-        wanted = (tenant, user_id)
-        return [
-            memory
-            for memory in self.load()
-            if (memory.record.scope.tenant, memory.record.scope.user_id) == wanted
-        ]
+        scopes = ((memory, memory.record.scope) for memory in self.load())
+        return iter([m for m, s in scopes if (s.tenant, s.user_id) == (tenant, user_id)])
+
+    def load_foreign(self, fingerprint: str) -> Iterator[StoredMemory]:
+        """See `Store.load_foreign`."""
+        return iter(
+            [
+                memory
+                for memory in self.load()
+                if memory.vector is None
+                or memory.fingerprint != fingerprint
+                or (memory.cues is None and memory.record.relevant_when)
+            ]
+        )
 
     def revisions(self) -> dict[str, int]:
         """See `Store.revisions`."""

@@ -17,7 +17,8 @@ import numpy as np
 from recalld.storage import rows
 from recalld.storage.errors import Corrupt
 from recalld.storage.requests import RecentRequests, request_size_bytes
-from recalld.storage.store import Partition, StoredMemory, StoredRequest
+from recalld.storage.sizes import Partition, Tally
+from recalld.storage.store import StoredMemory, StoredRequest
 
 LOAD_CHUNK_ROW_COUNT = 8_192
 CHECK_LOOKUP_COUNT = 100
@@ -74,20 +75,35 @@ class Queries:
 
     def partitions(self) -> list[Partition]:
         """Returns every partition that has rows, ordered."""
-        sql = "SELECT tenant, user_id, count(*) FROM memories GROUP BY ALL ORDER BY ALL"
+        sql = (
+            "SELECT tenant, user_id, count(*), max(update_time_us) FROM memories "
+            "GROUP BY tenant, user_id ORDER BY tenant, user_id"
+        )
         return [Partition(*row) for row in self._reader.rows(sql)]
+
+    def tally(self, tenant: str, user_id: str) -> list[Tally]:
+        """Counts rows of a tenant, or of one of its users, by status and kind."""
+        sql = (
+            "SELECT status, kind, count(*) FROM memories WHERE tenant = $1 "
+            "AND ($2 = '' OR user_id = $2) GROUP BY ALL ORDER BY ALL"
+        )
+        return [Tally(*row) for row in self._reader.rows(sql, (tenant, user_id))]
 
     def load(self) -> Iterator[StoredMemory]:
         """Yields every row in label order, a chunk of labels at a time."""
-        columns = self._reader.columns("SELECT label FROM memories ORDER BY label")
-        labels = columns["label"]
-        for start in range(0, len(labels), LOAD_CHUNK_ROW_COUNT):
-            chunk = labels[start : start + LOAD_CHUNK_ROW_COUNT]
-            yield from self._memories("label BETWEEN ? AND ?", (chunk[0], chunk[-1]))
+        return self._chunked("true", ())
 
-    def load_partition(self, tenant: str, user_id: str) -> list[StoredMemory]:
-        """Returns one partition's rows in label order."""
-        return self._memories("tenant = ? AND user_id = ?", (tenant, user_id))
+    def load_partition(self, tenant: str, user_id: str) -> Iterator[StoredMemory]:
+        """Yields one partition's rows in label order."""
+        return self._chunked("tenant = ? AND user_id = ?", (tenant, user_id))
+
+    def load_foreign(self, fingerprint: str) -> Iterator[StoredMemory]:
+        """Yields rows that lack a vector of a model, in label order."""
+        condition = (
+            "(fingerprint <> ? OR embedding IS NULL "
+            "OR (cue_embedding IS NULL AND relevant_when_json <> ''))"
+        )
+        return self._chunked(condition, (fingerprint,))
 
     def find_request(self, tenant: str, request_id: str) -> StoredRequest | None:
         """Returns one request by key."""
@@ -154,10 +170,23 @@ class Queries:
                 lines.append(f"label {label}: a scan finds it, its key does not")
         return lines
 
+    def _chunked(self, condition: str, parameters: Sequence[object]) -> Iterator[StoredMemory]:
+        """Yields rows in label order, reading a chunk of labels at a time."""
+        sql = f"SELECT label FROM memories WHERE {condition} ORDER BY label"
+        labels = self._reader.columns(sql, parameters)["label"]
+        for start in range(0, len(labels), LOAD_CHUNK_ROW_COUNT):
+            chunk = labels[start : start + LOAD_CHUNK_ROW_COUNT]
+            # The span of labels spares all blocks beside it; the condition alone would read them.
+            span = (*parameters, chunk[0], chunk[-1])
+            yield from self._memories(f"{condition} AND label BETWEEN ? AND ?", span)
+
     def _memories(self, condition: str, parameters: Sequence[object]) -> list[StoredMemory]:
-        sql = f"SELECT {_MEMORY_NAMES} FROM memories WHERE {condition} ORDER BY label"
-        columns = self._reader.columns(sql, parameters)
+        """Returns rows in label order."""
+        columns = self._reader.columns(
+            f"SELECT {_MEMORY_NAMES} FROM memories WHERE {condition}", parameters
+        )
         try:
-            return rows.memories_of(columns)
+            # Sorting here: rows mostly are in order, and DuckDB would move all of their values.
+            return sorted(rows.memories_of(columns), key=lambda memory: memory.record.label)
         except ValueError as error:
             raise Corrupt(self._path, f"memories where {condition}: {error}") from error
