@@ -53,7 +53,7 @@ _LIMITS = (
     VISIBILITY_COUNT,
     DOUBT_COUNT,
 )
-ROW_BYTES = 300
+ROW_BYTES = 230
 """Of a row: its columns, and its entry in `row_of`."""
 _NAMES = ("kind", "status", "importance", "stated_by", "visibility", "doubt")
 _TIMES = (

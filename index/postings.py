@@ -25,8 +25,8 @@ SINGLE_HAN_UNIT = 0.3
 COORDINATION = 2.0
 # Or, where more, the matched share of the request to this power: half of it counts next to nothing.
 WHOLE_POWER = 4
-WORD_BYTES, ENTRY_BYTES = 300, 16
-"""Of a word with its list, and of a word in a row."""
+WORD_BYTES, LIST_BYTES, ENTRY_BYTES = 130, 300, 8
+"""Of a word, of a list of its own, and of a word in a row."""
 
 Entries = NDArray[np.int32] | NDArray[np.int64]
 
@@ -57,7 +57,8 @@ class Postings:
     @property
     def size_bytes(self) -> int:
         """Bytes of memory that the words take, estimated."""
-        return WORD_BYTES * len(self._words) + ENTRY_BYTES * int(self._starts[self.count])
+        words = WORD_BYTES * len(self._words) + LIST_BYTES * len(self._lists)
+        return words + ENTRY_BYTES * int(self._starts[self.count])
 
     def appended(self, documents: Sequence[Tokens]) -> Postings:
         """Return the next view, with one more row per document.

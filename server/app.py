@@ -183,7 +183,7 @@ class App:
         loading = Loading(store, embedder, self.config.ranking, self.clock, measures, self.log)
         stack.callback(loading.close)
         bytes_max = self.config.server.memory_max_mb * MIB
-        partitions = Partitions(loaded.partitions, loading, graphs, measures, bytes_max)
+        partitions = Partitions(loaded.partitions, loading, graphs, measures.partitions, bytes_max)
         stack.push_async_callback(partitions.close)
         stack.callback(asyncio.create_task(partitions.warm(loaded.newest())).cancel)
         zone, fingerprint = self.config.ranking.zone, embedder.fingerprint

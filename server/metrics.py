@@ -20,6 +20,23 @@ LATENCY_BUCKETS_S = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0
 
 
 @dataclass(frozen=True)
+class PartitionMetrics:
+    """Metrics of the partitions.
+
+    Attributes:
+        loads: partitions loaded from the database, by outcome (loaded, failed).
+        evictions: partitions let go of to stay within the budget.
+        resident: partitions in memory now.
+        resident_bytes: what they take, by their own estimate.
+    """
+
+    loads: Counter
+    evictions: Counter
+    resident: Gauge
+    resident_bytes: Gauge
+
+
+@dataclass(frozen=True)
 class Metrics:
     """The server's metrics.
 
@@ -29,10 +46,7 @@ class Metrics:
         in_flight: calls in the handler now.
         stage: seconds by stage of the read and write path (load, embed, search, commit).
         memories: memories stored now, of all tenants.
-        loads: partitions loaded from the database, by outcome (loaded, failed).
-        evictions: partitions let go of to stay within the budget.
-        resident: partitions in memory now.
-        resident_bytes: what they take, by their own estimate.
+        partitions: what is loaded, and let go of.
         read_only: 1 while the server was started to be read only, else 0.
         outcomes: memories written, by outcome.
         traces: traces of recalls, by what became of them (kept, lost).
@@ -49,10 +63,7 @@ class Metrics:
     in_flight: Gauge
     stage: Histogram
     memories: Gauge
-    loads: Counter
-    evictions: Counter
-    resident: Gauge
-    resident_bytes: Gauge
+    partitions: PartitionMetrics
     read_only: Gauge
     outcomes: Counter
     traces: Counter
@@ -106,20 +117,7 @@ def create() -> Metrics:
             registry=registry,
         ),
         memories=Gauge("recalld_memories", "Memories stored", registry=registry),
-        loads=Counter(
-            "recalld_partition_loads", "Partitions loaded", ("outcome",), registry=registry
-        ),
-        evictions=Counter(
-            "recalld_partition_evictions",
-            "Partitions let go of to stay within the budget",
-            registry=registry,
-        ),
-        resident=Gauge("recalld_partitions_resident", "Partitions in memory", registry=registry),
-        resident_bytes=Gauge(
-            "recalld_partitions_resident_bytes",
-            "Bytes of the partitions in memory, estimated",
-            registry=registry,
-        ),
+        partitions=_partitions(registry),
         read_only=Gauge(
             "recalld_read_only", "1 while started to be read only, else 0", registry=registry
         ),
@@ -152,14 +150,35 @@ def create() -> Metrics:
     return made
 
 
+def _partitions(registry: CollectorRegistry) -> PartitionMetrics:
+    """Metrics of the partitions."""
+    made = PartitionMetrics(
+        loads=Counter(
+            "recalld_partition_loads", "Partitions loaded", ("outcome",), registry=registry
+        ),
+        evictions=Counter(
+            "recalld_partition_evictions",
+            "Partitions let go of to stay within the budget",
+            registry=registry,
+        ),
+        resident=Gauge("recalld_partitions_resident", "Partitions in memory", registry=registry),
+        resident_bytes=Gauge(
+            "recalld_partitions_resident_bytes",
+            "Bytes of the partitions in memory, estimated",
+            registry=registry,
+        ),
+    )
+    for outcome in LOAD_OUTCOMES:
+        made.loads.labels(outcome)
+    return made
+
+
 def _show_from_the_start(made: Metrics) -> None:
-    """Make the series of queues and loads: a rate misses the first event of a new series."""
+    """Make the series of the queues: a rate misses the first event of a series that it begins."""
     for queue in (CALLS, TEXTS, ROWS):
         made.waiting.labels(queue)
         made.refused.labels(queue)
     for waits in (CALLS, REQUESTS, MEMORIES):
         made.waited.labels(waits)
-    for outcome in LOAD_OUTCOMES:
-        made.loads.labels(outcome)
     for reason in DEGRADED_REASONS:
         made.degraded.labels(reason)

@@ -25,7 +25,7 @@ K = TypeVar("K")
 
 CURRENT = frozenset({Status.ACTIVE, Status.CONFLICTED})
 TOPIC_KINDS = frozenset({Kind.EVENT, Kind.DOCUMENT})
-RECORD_BYTES = 1_500
+RECORD_BYTES = 750
 """Of a record and its entries in the books, beside its texts; measured."""
 
 
@@ -84,7 +84,7 @@ class Partition:
         self._slots: dict[Slot, list[int]] = {}
         self._past: dict[Slot, list[int]] = {}
         # By hash: the identities themselves would be a second copy of much of a record.
-        self._identities: dict[int, list[int]] = {}
+        self._identities: dict[int, tuple[int, ...]] = {}
         self._binding: set[int] = set()
         self._groups: dict[str, list[int]] = {}
         self._text_bytes = 0
@@ -160,7 +160,9 @@ class Partition:
             if record.conflict_group:
                 self._groups.setdefault(record.conflict_group, []).append(record.label)
             if record.status in CURRENT:
-                self._identities.setdefault(hash(identity_of(record)), []).append(record.label)
+                identity = hash(identity_of(record))
+                same = self._identities.get(identity, ())
+                self._identities[identity] = (*same, record.label)
                 if is_binding(record):
                     self._binding.add(record.label)
 
@@ -187,7 +189,10 @@ class Partition:
         if record.conflict_group:
             _drop(self._groups, record.conflict_group, record.label)
         if record.status in CURRENT:
-            _drop(self._identities, hash(identity_of(record)), record.label)
+            identity = hash(identity_of(record))
+            left = tuple(n for n in self._identities.pop(identity) if n != record.label)
+            if left:
+                self._identities[identity] = left
         self._binding.discard(record.label)
 
 

@@ -22,7 +22,7 @@ from recalld.server.call import Call
 from recalld.server.errors import DeadlinePassed
 from recalld.server.graphs import Graphs
 from recalld.server.loading import Loading
-from recalld.server.metrics import FAILED, LOADED, Metrics
+from recalld.server.metrics import FAILED, LOADED, PartitionMetrics
 from recalld.server.partition import Partition
 from recalld.storage.sizes import Partition as StoredPartition
 
@@ -40,7 +40,7 @@ class Partitions:
         stored: Iterable[StoredPartition],
         loading: Loading,
         graphs: Graphs,
-        metrics: Metrics,
+        metrics: PartitionMetrics,
         bytes_max: int,
     ) -> None:
         """Start with nothing in memory.

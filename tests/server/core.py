@@ -123,7 +123,9 @@ class Core:
         self.graphs = Graphs(self.log)
         self.metrics = metrics.create()
         self.loading = Loading(store, self.embedder, ranking, self.clock, self.metrics, self.log)
-        self.partitions = Partitions(stored, self.loading, self.graphs, self.metrics, 1 << 30)
+        self.partitions = Partitions(
+            stored, self.loading, self.graphs, self.metrics.partitions, 1 << 30
+        )
         fingerprint = self.embedder.fingerprint
         sealer = Sealer(SEAL_KEY)
         self.writer = Writer(store, pool, self.partitions, self.metrics, fingerprint, UTC, sealer)
