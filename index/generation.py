@@ -18,6 +18,7 @@ from recalld.index.heirs import Heirs, find_heirs
 from recalld.index.postings import Postings
 from recalld.index.relation import Neighbours, find_neighbours
 from recalld.index.roles import RoleRows
+from recalld.index.sketch import SketchBlock
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class Generation:
         graph: approximate index over the live rows, or None.
         roles: what is known of the roles of the same rows.
         cues: of the same memories, by label.
+        sketch: of the same rows' similarity vectors; None where there are few.
     """
 
     columns: Columns
@@ -38,6 +40,7 @@ class Generation:
     graph: IndexBackend | None = None
     roles: RoleRows = field(default_factory=RoleRows)
     cues: CueBlock = field(default_factory=CueBlock)
+    sketch: SketchBlock | None = None
 
     def compacted(self) -> Generation:
         """Return the generation with its live rows only, without a graph.
@@ -50,6 +53,7 @@ class Generation:
             self.postings.compacted(kept),
             tuple(block.compacted(kept) for block in self.blocks),
             cues=self.cues,
+            sketch=None if self.sketch is None else self.sketch.compacted(kept),
         )
 
     def with_cues(self, cues: CueVectors) -> Generation:

@@ -30,13 +30,14 @@ from recalld.index.graph_build import bring_up_to_date, built_graph
 from recalld.index.plan import QueryPlan, Ranking
 from recalld.index.postings import Postings
 from recalld.index.search import Searcher
+from recalld.index.sketch import sketched
 from recalld.index.time_channel import TimeAsked
 from recalld.index.words import searched_text
 from recalld.scoring.decay import factor_table
 from recalld.scoring.params import RankParams
 
 Vectors = tuple[NDArray[np.float32], ...]
-EXACT_MAX = 50_000
+EXACT_MAX = 500_000
 # Rows below which compaction is not worth its copy.
 COMPACT_COUNT_MIN = 64
 REMOVED_SHARE_MAX = 0.5
@@ -259,13 +260,15 @@ class PartitionIndex:
         documents = [analyze(searched_text(row)) for row in rows]
         if generation.graph is not None:
             generation.graph.add([row.label for row in rows], vectors[0])
+        blocks = tuple(
+            block.appended(part) for block, part in zip(generation.blocks, vectors, strict=True)
+        )
         return replace(
             generation,
             columns=generation.columns.appended(rows),
             postings=generation.postings.appended(documents),
-            blocks=tuple(
-                block.appended(part) for block, part in zip(generation.blocks, vectors, strict=True)
-            ),
+            blocks=blocks,
+            sketch=sketched(generation.sketch, blocks[0]),
         )
 
     def _removed(

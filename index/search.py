@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recalld.index.analyzer import Analyzer
+from recalld.index.candidates import candidates, is_worth_a_pass
 from recalld.index.cue_channel import with_cues
 from recalld.index.evidence import (
     Parts,
@@ -123,6 +124,9 @@ class Searcher:
         weights = self._weights(plan, asked, generation.is_of_turns)
         if generation.graph is not None and plan.vectors is not None and matched > self.exact_max:
             rows = self._graph_rows(generation, plan, parts, rows, words)
+        elif asked and is_worth_a_pass(generation, plan, parts, matched):
+            table = self._table(plan)
+            rows = candidates(generation, plan, parts, excluded, words, weights, table)
         if plan.fusion == Fusion.WEIGHTED and asked:
             rows = self._promising(generation, plan, parts, rows, words, weights)
         evidence, inherited = unweighed(columns, rows), np.zeros(len(rows), dtype=np.bool_)
@@ -158,19 +162,21 @@ class Searcher:
         """Drop rows that cannot be among the best k, by an 8-bit scan."""
         if len(rows) <= max(SCAN_COUNT_MIN, plan.k):
             return rows
-        normalised = gathered(words, rows)
+        normalised, given = gathered(words, rows), rows
         slack = 0.0
         for channel, scale, part in parts:
             normalised[channel] = rough_scores(part, plan, rows, scale)
             step = SCAN_SLACK / (VECTOR_SPREADS_TOTAL * scale.spread)
             slack += float(weights.channels[channel]) * step
-        heirs = np.intersect1d(rows, generation.heirs.heir)
         if len(rows) > REACH_COUNT_MIN:
             near = within_reach(normalised, weights, plan.k, slack, factor_floor(self.params))
             rows, normalised = rows[near], np.ascontiguousarray(normalised[:, near])
         factors = factors_of(generation.columns, rows, self._table(plan), plan, words)
+        kept = rows[may_win(normalised, weights, factors, plan.k, slack)]
         # What an heir inherits is not known yet.
-        return np.union1d(rows[may_win(normalised, weights, factors, plan.k, slack)], heirs)
+        heirs = generation.heirs.heir
+        places = np.minimum(np.searchsorted(given, heirs), len(given) - 1)
+        return np.union1d(kept, heirs[given[places] == heirs]) if len(heirs) else kept
 
     def _evidence(
         self,
