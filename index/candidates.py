@@ -2,7 +2,8 @@
 
 One pass over the sketches bounds what each row can reach; a few of the best, looked at exactly,
 say what has to be reached. What is dropped could not have been among the best k, so the answer is
-that of looking at every row.
+that of looking at every row. Among so many rows that even a bit for each is too much, a graph
+proposes near ones; then some may be missed.
 """
 
 from __future__ import annotations
@@ -33,6 +34,55 @@ from recalld.scoring.topk import kth_largest
 # Of the rows that may reach most, this many per hit are looked at exactly to find the bar.
 PROBES_PER_HIT = 4
 PROBE_COUNT_MIN = 64
+# The graph is asked for this many rows per hit wanted, and never for fewer than the minimum.
+GRAPH_PER_HIT = 4
+GRAPH_COUNT_MIN = 256
+# Rows with the most evidence of each other channel that join what the graph proposes.
+OTHERS_COUNT = 256
+# Where fewer rows match, the graph visits so many in vain that a pass over sketches costs less.
+GRAPH_SHARE_MIN = 0.5
+
+
+def is_for_graph(generation: Generation, matched: int) -> bool:
+    """Tell whether `proposed` can answer, and faster than a pass over all rows."""
+    count = generation.columns.count
+    return generation.graph is not None and matched >= GRAPH_SHARE_MIN * count
+
+
+def proposed(
+    generation: Generation,
+    plan: QueryPlan,
+    parts: Parts,
+    excluded: NDArray[np.uint8],
+    words: Words,
+) -> Rows:
+    """Find near rows by the graph, and the best of every other channel.
+
+    Args:
+        generation: the rows, n of them, with a graph.
+        plan: the question.
+        parts: the vector channels asked, at least one.
+        excluded: uint8[n], 0 = may answer.
+        words: what is said of every row without its vector.
+
+    Returns:
+        int64, ascending; some of the best may be missing.
+    """
+    graph = generation.graph
+    assert graph is not None
+    passes = excluded == 0
+    matched = int(np.count_nonzero(passes))
+    wanted = max(GRAPH_COUNT_MIN, GRAPH_PER_HIT * plan.k)
+    # Widened by how few pass, so that about `wanted` of the found ones do.
+    widened = wanted * max(graph.live_count, matched) // max(1, matched) + wanted
+    chosen = np.zeros(len(excluded), dtype=np.bool_)
+    for query in parts[0][2].queries:
+        chosen[graph.near(parts[0][2].block, query, widened)] = True
+    chosen[generation.heirs.heir] = True
+    for _, normalised in words.values():
+        kth = kth_largest(normalised, min(OTHERS_COUNT, len(normalised)))
+        chosen |= (normalised >= kth) & (normalised > 0)
+    return np.flatnonzero(chosen & passes)
 
 
 def is_worth_a_pass(generation: Generation, plan: QueryPlan, parts: Parts, matched: int) -> bool:

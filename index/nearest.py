@@ -1,7 +1,8 @@
 """The nearest current rows of one generation to a vector, for what a write has to be held against.
 
 It compares similarity only, ranks nothing and fades nothing. One pass over sketches, or over 8-bit
-codes where there are few rows, leaves a few whose exact cosines are compared.
+codes where there are few rows, leaves a few whose exact cosines are compared; among very many the
+graph proposes them.
 """
 
 from __future__ import annotations
@@ -34,10 +35,9 @@ def nearest(generation: Generation, vector: NDArray[np.float32], k: int) -> list
     query = np.ascontiguousarray(vector[: block.vectors.shape[1]])
     status = columns.small[masks.STATUS, : columns.count]
     current = (columns.alive[: columns.count] == 1) & ((status == ACTIVE) | (status == CONFLICTED))
-    wanted = k * CANDIDATES_PER_ROW
     if generation.graph is not None:
-        found = [columns.row(int(label)) for label in generation.graph.search(query, wanted)[0]]
-        rows = np.array([row for row in found if row >= 0 and current[row]], dtype=np.int64)
+        found = generation.graph.near(block, query, k * CANDIDATES_PER_ROW)
+        rows = found[current[found]]
     else:
         rows = _near(generation, current, query, k)
     cosines = block.rescore(rows, query)
