@@ -112,7 +112,7 @@ def test_a_graph_is_wanted_again_when_many_rows_came_or_went():
     index.add([row(n) for n in range(201, 207)], unit_vectors(6, 2))
     assert not index.wants_graph
     index.add([row(207)], unit_vectors(1, 3))
-    assert (14 + 7) / 207 > STALE_SHARE_MAX and index.wants_graph
+    assert STALE_SHARE_MAX < (14 + 7) / 207 and index.wants_graph
 
 
 def test_a_graph_of_rows_numbered_anew_is_not_attached():
