@@ -178,7 +178,7 @@ class App:
         loaded = await asyncio.to_thread(reload.reload, store, embedder, self.log)
         measures.memories.set(loaded.memory_count)
         measures.read_only.set(bool(store.read_only_reason))
-        graphs = Graphs(self.log)
+        graphs = Graphs(self.log, self.config.server.workers)
         stack.push_async_callback(graphs.close)
         loading = Loading(store, embedder, self.config.ranking, self.clock, measures, self.log)
         stack.callback(loading.close)

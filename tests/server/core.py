@@ -120,7 +120,7 @@ class Core:
         self.log = structlog.wrap_logger(structlog.ReturnLogger())
         ranking = RankingSection(exact_rows_max=exact_max)
         stored = reload.reload(store, self.embedder, self.log).partitions
-        self.graphs = Graphs(self.log)
+        self.graphs = Graphs(self.log, 2)
         self.metrics = metrics.create()
         self.loading = Loading(store, self.embedder, ranking, self.clock, self.metrics, self.log)
         self.partitions = Partitions(
