@@ -30,6 +30,7 @@ from recalld.server.partition import Partition
 from recalld.server.sections import RankingSection
 from recalld.storage.store import Store, StoredMemory
 
+Labels = NDArray[np.int64]
 THREAD_COUNT = 2
 """A large partition never keeps small ones waiting; more threads would only share one core."""
 CHUNK_ROW_COUNT = 8_192
@@ -73,8 +74,8 @@ class Loading:
         """A partition without memories."""
         return Partition(tenant, user_id, self._make_index(), self._judge)
 
-    async def load(self, tenant: str, user_id: str) -> Partition:
-        """A partition as it is stored.
+    async def load(self, tenant: str, user_id: str, labels: Labels) -> Partition:
+        """A partition as it is stored, of the rows with these labels.
 
         Raises:
             Corrupt, StorageError, StoreClosed: its rows cannot be read.
@@ -82,7 +83,9 @@ class Loading:
         started_s = self.clock.monotonic_s()
         loop = asyncio.get_running_loop()
         try:
-            partition = await loop.run_in_executor(self._threads, self._read, tenant, user_id)
+            partition = await loop.run_in_executor(
+                self._threads, self._read, tenant, user_id, labels
+            )
         except Exception as error:
             self.log.error("a user's memories cannot be loaded", fault=logs.fault(error))
             raise
@@ -93,10 +96,11 @@ class Loading:
         """End the threads; what they do is finished."""
         self._threads.shutdown()
 
-    def _read(self, tenant: str, user_id: str) -> Partition:
+    def _read(self, tenant: str, user_id: str, labels: Labels) -> Partition:
         """Rows in chunks, so that a large partition is not in memory twice."""
         partition = self.empty(tenant, user_id)
-        for chunk in chunks(self.store.load_partition(tenant, user_id), CHUNK_ROW_COUNT):
+        stored = self.store.load_partition(tenant, user_id, labels)
+        for chunk in chunks(stored, CHUNK_ROW_COUNT):
             rows = whole(chunk, self.embedder)
             partition.put(row.record for row in rows)
             vectors = np.stack([row.vector for row in rows if row.vector is not None])

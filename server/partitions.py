@@ -18,10 +18,12 @@ from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from weakref import WeakValueDictionary
 
+import numpy as np
+
 from recalld.server.call import Call
 from recalld.server.errors import DeadlinePassed
 from recalld.server.graphs import Graphs
-from recalld.server.loading import Loading
+from recalld.server.loading import Labels, Loading
 from recalld.server.metrics import FAILED, LOADED, PartitionMetrics
 from recalld.server.partition import Partition
 from recalld.storage.sizes import Partition as StoredPartition
@@ -58,6 +60,8 @@ class Partitions:
         self._metrics = metrics
         self.bytes_max = bytes_max
         self._counts: dict[str, dict[str, int]] = {}
+        # Of partitions that are not held: with them a load is a look-up, not a scan.
+        self._labels: dict[Key, Labels] = {}
         self._totals: Counter[str] = Counter()
         self._kept: OrderedDict[Key, Partition] = OrderedDict()
         self._sizes: dict[Key, int] = {}
@@ -66,6 +70,7 @@ class Partitions:
         self.resident_bytes = 0
         for one in stored:
             self._count((one.tenant, one.user_id), one.count)
+            self._labels[one.tenant, one.user_id] = one.labels
         metrics.resident.set_function(lambda: len(self._kept))
         metrics.resident_bytes.set_function(lambda: self.resident_bytes)
 
@@ -131,6 +136,7 @@ class Partitions:
         self._count(key, len(partition))
         self.resident_bytes += size - self._sizes.get(key, 0)
         self._sizes[key] = size
+        self._labels.pop(key, None)
         self._kept[key] = partition
         self._kept.move_to_end(key)
         while self.resident_bytes > self.bytes_max and len(self._kept) > 1:
@@ -180,7 +186,7 @@ class Partitions:
         return task
 
     async def _load(self, key: Key) -> Partition:
-        partition = await self._loading.load(*key)
+        partition = await self._loading.load(*key, self._labels[key])
         self._alive[key] = partition
         self.settle(partition)
         return partition
@@ -193,7 +199,8 @@ class Partitions:
 
     def _let_go(self) -> None:
         """Drop the partition that was used least recently."""
-        key, _ = self._kept.popitem(last=False)
+        key, partition = self._kept.popitem(last=False)
+        self._labels[key] = np.sort(np.fromiter(partition.records, np.int64, len(partition)))
         self.resident_bytes -= self._sizes.pop(key)
         self._metrics.evictions.inc()
 

@@ -19,6 +19,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from recalld.storage import commands, database_file, duckdb_file, rules
 from recalld.storage.counters import Counters
 from recalld.storage.database_file import size_bytes
@@ -144,17 +147,19 @@ class DuckDBStore:
         return self._queries.load()
 
     def partitions(self) -> list[Partition]:
-        """See `Store.partitions`; one scan."""
+        """See `Store.partitions`; two scans."""
         return self._queries.partitions()
 
     def tally(self, tenant: str, user_id: str = "") -> list[Tally]:
         """See `Store.tally`; one scan."""
         return self._queries.tally(tenant, user_id)
 
-    def load_partition(self, tenant: str, user_id: str) -> Iterator[StoredMemory]:
-        """See `Store.load_partition`; a scan of two columns, then the rows."""
+    def load_partition(
+        self, tenant: str, user_id: str, labels: NDArray[np.int64] | None = None
+    ) -> Iterator[StoredMemory]:
+        """See `Store.load_partition`; a scan of two columns if need be, then the rows."""
         self._file.require_open()
-        return self._queries.load_partition(tenant, user_id)
+        return self._queries.load_partition(tenant, user_id, labels)
 
     def load_foreign(self, fingerprint: str) -> Iterator[StoredMemory]:
         """See `Store.load_foreign`; a scan that reads no vector, then the rows."""

@@ -12,6 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+from numpy.typing import NDArray
+
 from recalld.storage import rules
 from recalld.storage.counters import Counters
 from recalld.storage.errors import StoreClosed
@@ -94,11 +97,13 @@ class MemoryStore:
 
     def partitions(self) -> list[Partition]:
         """See `Store.partitions`."""
-        times: dict[tuple[str, str], list[int]] = {}
+        held: dict[tuple[str, str], list[tuple[int, int]]] = {}
         for memory in self.load():
-            scope = memory.record.scope
-            times.setdefault((scope.tenant, scope.user_id), []).append(memory.record.update_time_us)
-        return [Partition(*key, len(held), max(held)) for key, held in sorted(times.items())]
+            record, scope = memory.record, memory.record.scope
+            rows = held.setdefault((scope.tenant, scope.user_id), [])
+            rows.append((record.label, record.update_time_us))
+        columns = {key: np.array(rows).T for key, rows in sorted(held.items())}
+        return [Partition(*key, rows[0], int(rows[1].max())) for key, rows in columns.items()]
 
     def tally(self, tenant: str, user_id: str = "") -> list[Tally]:
         """See `Store.tally`."""
@@ -110,22 +115,17 @@ class MemoryStore:
         )
         return [Tally(*key, count) for key, count in sorted(counts.items())]
 
-    def load_partition(self, tenant: str, user_id: str) -> Iterator[StoredMemory]:
+    def load_partition(
+        self, tenant: str, user_id: str, labels: NDArray[np.int64] | None = None
+    ) -> Iterator[StoredMemory]:
         """See `Store.load_partition`."""
         scopes = ((memory, memory.record.scope) for memory in self.load())
         return iter([m for m, s in scopes if (s.tenant, s.user_id) == (tenant, user_id)])
 
     def load_foreign(self, fingerprint: str) -> Iterator[StoredMemory]:
         """See `Store.load_foreign`."""
-        return iter(
-            [
-                memory
-                for memory in self.load()
-                if memory.vector is None
-                or memory.fingerprint != fingerprint
-                or (memory.cues is None and memory.record.relevant_when)
-            ]
-        )
+        rows = ((m, m.cues is None and bool(m.record.relevant_when)) for m in self.load())
+        return iter([m for m, lacks_cue in rows if lacks_cue or m.fingerprint != fingerprint])
 
     def revisions(self) -> dict[str, int]:
         """See `Store.revisions`."""

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from recalld.storage import rows
 from recalld.storage.errors import Corrupt
@@ -22,6 +23,8 @@ from recalld.storage.store import StoredMemory, StoredRequest
 
 LOAD_CHUNK_ROW_COUNT = 8_192
 CHECK_LOOKUP_COUNT = 100
+# A look-up by key costs as much as a scan over so many rows; DuckDB makes up to 2,048 at once.
+SCATTERED_SPAN_MIN, LOOKUP_COUNT_MAX = 5_000, 1_000
 LABEL_FLOOR_KEY = "label_floor"
 """Row of the table meta: labels up to this number were given out, also if no row has them."""
 
@@ -37,6 +40,10 @@ class Reader(Protocol):
 
     def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """Returns rows of Python values."""
+        ...
+
+    def arrays(self, sql: str, parameters: Sequence[object] = ()) -> dict[str, NDArray[Any]]:
+        """Returns columns of numbers by name."""
         ...
 
     def columns(self, sql: str, parameters: Sequence[object] = ()) -> dict[str, list[Any]]:
@@ -75,11 +82,25 @@ class Queries:
 
     def partitions(self) -> list[Partition]:
         """Returns every partition that has rows, ordered."""
-        sql = (
-            "SELECT tenant, user_id, count(*), max(update_time_us) FROM memories "
-            "GROUP BY tenant, user_id ORDER BY tenant, user_id"
+        owners = (
+            "SELECT tenant, user_id, max(update_time_us) AS change_time_us FROM memories "
+            "GROUP BY tenant, user_id"
         )
-        return [Partition(*row) for row in self._reader.rows(sql)]
+        found = self._reader.rows(f"{owners} ORDER BY tenant, user_id")
+        # As numbers, since so many names would be as many objects.
+        held = self._reader.arrays(
+            "SELECT label, number FROM memories JOIN (SELECT tenant, user_id, row_number() OVER "
+            f"(ORDER BY tenant, user_id) AS number FROM ({owners})) USING (tenant, user_id)"
+        )
+        labels, numbers = held["label"], held["number"]
+        ordered = labels[np.lexsort((labels, numbers))]
+        ends = np.cumsum(np.bincount(numbers, minlength=len(found) + 1)).tolist()
+        return [
+            Partition(tenant, user_id, ordered[start:end], change_time_us)
+            for (tenant, user_id, change_time_us), start, end in zip(
+                found, ends[:-1], ends[1:], strict=True
+            )
+        ]
 
     def tally(self, tenant: str, user_id: str) -> list[Tally]:
         """Counts rows of a tenant, or of one of its users, by status and kind."""
@@ -93,9 +114,11 @@ class Queries:
         """Yields every row in label order, a chunk of labels at a time."""
         return self._chunked("true", ())
 
-    def load_partition(self, tenant: str, user_id: str) -> Iterator[StoredMemory]:
-        """Yields one partition's rows in label order."""
-        return self._chunked("tenant = ? AND user_id = ?", (tenant, user_id))
+    def load_partition(
+        self, tenant: str, user_id: str, labels: NDArray[np.int64] | None
+    ) -> Iterator[StoredMemory]:
+        """Yields one partition's rows in label order; their labels are looked up if not known."""
+        return self._chunked("tenant = ? AND user_id = ?", (tenant, user_id), labels)
 
     def load_foreign(self, fingerprint: str) -> Iterator[StoredMemory]:
         """Yields rows that lack a vector of a model, in label order."""
@@ -170,15 +193,27 @@ class Queries:
                 lines.append(f"label {label}: a scan finds it, its key does not")
         return lines
 
-    def _chunked(self, condition: str, parameters: Sequence[object]) -> Iterator[StoredMemory]:
+    def _chunked(
+        self,
+        condition: str,
+        parameters: Sequence[object],
+        labels: NDArray[np.int64] | None = None,
+    ) -> Iterator[StoredMemory]:
         """Yields rows in label order, reading a chunk of labels at a time."""
-        sql = f"SELECT label FROM memories WHERE {condition} ORDER BY label"
-        labels = self._reader.columns(sql, parameters)["label"]
-        for start in range(0, len(labels), LOAD_CHUNK_ROW_COUNT):
-            chunk = labels[start : start + LOAD_CHUNK_ROW_COUNT]
-            # The span of labels spares all blocks beside it; the condition alone would read them.
-            span = (*parameters, chunk[0], chunk[-1])
-            yield from self._memories(f"{condition} AND label BETWEEN ? AND ?", span)
+        if labels is None:
+            sql = f"SELECT label FROM memories WHERE {condition} ORDER BY label"
+            labels = self._reader.arrays(sql, parameters)["label"]
+        start = 0
+        while start < len(labels):
+            chunk = labels[start : start + LOAD_CHUNK_ROW_COUNT].tolist()
+            if chunk[-1] - chunk[0] > SCATTERED_SPAN_MIN * len(chunk):
+                chunk = chunk[:LOOKUP_COUNT_MAX]
+                which, values = f"label IN ({', '.join('?' * len(chunk))})", chunk
+            else:
+                # The span of labels spares all blocks beside it.
+                which, values = "label BETWEEN ? AND ?", [chunk[0], chunk[-1]]
+            yield from self._memories(f"{condition} AND {which}", (*parameters, *values))
+            start += len(chunk)
 
     def _memories(self, condition: str, parameters: Sequence[object]) -> list[StoredMemory]:
         """Returns rows in label order."""

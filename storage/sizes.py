@@ -4,19 +4,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Partition:
-    """How many rows, of any status, one (tenant, user) has, and when one changed last.
+    """Which rows, of any status, one (tenant, user) has, and when one changed last.
 
     Attributes:
+        labels: int64[n], n > 0, ascending.
         change_time_us: newest `update_time_us` of its rows.
     """
 
     tenant: str
     user_id: str
-    count: int
+    labels: NDArray[np.int64]
     change_time_us: int
+
+    @property
+    def count(self) -> int:
+        """Number of rows."""
+        return len(self.labels)
 
 
 @dataclass(frozen=True, slots=True)

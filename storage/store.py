@@ -222,15 +222,24 @@ class Store(Protocol):
         ...
 
     def partitions(self) -> list[Partition]:
-        """Returns every partition that has rows, ordered by tenant, then user id."""
+        """Returns every partition that has rows, ordered by tenant, then user id.
+
+        Only while nothing is written.
+        """
         ...
 
     def tally(self, tenant: str, user_id: str = "") -> list[Tally]:
         """Counts one partition's rows by status and kind, or, without a user, the tenant's."""
         ...
 
-    def load_partition(self, tenant: str, user_id: str) -> Iterator[StoredMemory]:
+    def load_partition(
+        self, tenant: str, user_id: str, labels: NDArray[np.int64] | None = None
+    ) -> Iterator[StoredMemory]:
         """Streams one partition's rows in label order, memory bounded by a chunk.
+
+        Args:
+            tenant, user_id: whose.
+            labels: int64[n], ascending, of all its rows, where they are known: spares a scan.
 
         Raises:
             Corrupt: a row or a block cannot be read.

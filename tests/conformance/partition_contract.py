@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from recalld.storage.record import Kind, Status
-from recalld.storage.sizes import Partition, Tally
+from recalld.storage.sizes import Tally
 from recalld.storage.store import WriteBatch
 from tests.conformance.store_contract import Reopen
 from tests.storage.samples import memory
@@ -24,11 +24,26 @@ class PartitionContract:
         assert [m.record.label for m in store.load()] == [2, 4, 5, 9]
         assert [m.record.label for m in store.load_partition("acme", "ann")] == [4, 9]
         assert list(store.load_partition("zeta", "bob")) == []
-        assert store.partitions() == [
-            Partition("acme", "ann", 2, 7),
-            Partition("acme", "bob", 1, 0),
-            Partition("zeta", "ann", 1, 0),
+        assert [
+            (one.tenant, one.user_id, one.labels.tolist(), one.count, one.change_time_us)
+            for one in store.partitions()
+        ] == [
+            ("acme", "ann", [4, 9], 2, 7),
+            ("acme", "bob", [2], 1, 0),
+            ("zeta", "ann", [5], 1, 0),
         ]
+
+    def test_scattered_rows_are_loaded_whole(self, reopen: Reopen) -> None:
+        """Rows of one user are found by their labels, however far these lie apart."""
+        store = reopen()
+        labels = [1, 2, 10**6, 10**6 + 1, 10**12]
+        rows = tuple(memory(label, 1) for label in labels)
+        store.write(WriteBatch("acme", 1, (*rows, memory(3, 1, user_id="bob"))))
+        (ann, _) = store.partitions()
+        assert ann.labels.tolist() == labels
+        for known in (ann.labels, None):
+            loaded = store.load_partition("acme", "ann", known)
+            assert [m.record.label for m in loaded] == labels
 
     def test_rows_are_tallied_by_status_and_kind(self, reopen: Reopen) -> None:
         """Rows of one user, or of all of a tenant, are counted by status and kind."""
