@@ -2,8 +2,8 @@
 
 Knows no database library: the backend gives a `Reader`. It never writes.
 
-Invariants: every statement is fully fetched before the next; texts and values only ever travel
-as parameters.
+Invariants: every statement is fully fetched before the next; whatever a caller may have written
+only ever travels as a parameter.
 """
 
 from __future__ import annotations
@@ -118,7 +118,8 @@ class Queries:
         self, tenant: str, user_id: str, labels: NDArray[np.int64] | None
     ) -> Iterator[StoredMemory]:
         """Yields one partition's rows in label order; their labels are looked up if not known."""
-        return self._chunked("tenant = ? AND user_id = ?", (tenant, user_id), labels)
+        found = self._chunked("tenant = ? AND user_id = ?", (tenant, user_id), labels)
+        return (row for row in found if _is_of(row, tenant, user_id))
 
     def load_foreign(self, fingerprint: str) -> Iterator[StoredMemory]:
         """Yields rows that lack a vector of a model, in label order."""
@@ -199,7 +200,12 @@ class Queries:
         parameters: Sequence[object],
         labels: NDArray[np.int64] | None = None,
     ) -> Iterator[StoredMemory]:
-        """Yields rows in label order, reading a chunk of labels at a time."""
+        """Yields rows in label order, reading a chunk of labels at a time.
+
+        Those with known labels may be yielded though they do not meet the condition.
+        """
+        # Beside another condition DuckDB does not look up by key.
+        beside = (f"{condition} AND ", parameters) if labels is None else ("", ())
         if labels is None:
             sql = f"SELECT label FROM memories WHERE {condition} ORDER BY label"
             labels = self._reader.arrays(sql, parameters)["label"]
@@ -208,11 +214,13 @@ class Queries:
             chunk = labels[start : start + LOAD_CHUNK_ROW_COUNT].tolist()
             if chunk[-1] - chunk[0] > SCATTERED_SPAN_MIN * len(chunk):
                 chunk = chunk[:LOOKUP_COUNT_MAX]
-                which, values = f"label IN ({', '.join('?' * len(chunk))})", chunk
+                # As literals, since it does not look up parameters either.
+                which = f"label IN ({', '.join(map(str, chunk))})"
+                yield from self._memories(f"{beside[0]}{which}", beside[1])
             else:
                 # The span of labels spares all blocks beside it.
-                which, values = "label BETWEEN ? AND ?", [chunk[0], chunk[-1]]
-            yield from self._memories(f"{condition} AND {which}", (*parameters, *values))
+                which = f"{condition} AND label BETWEEN ? AND ?"
+                yield from self._memories(which, (*parameters, chunk[0], chunk[-1]))
             start += len(chunk)
 
     def _memories(self, condition: str, parameters: Sequence[object]) -> list[StoredMemory]:
@@ -225,3 +233,8 @@ class Queries:
             return sorted(rows.memories_of(columns), key=lambda memory: memory.record.label)
         except ValueError as error:
             raise Corrupt(self._path, f"memories where {condition}: {error}") from error
+
+
+def _is_of(memory: StoredMemory, tenant: str, user_id: str) -> bool:
+    scope = memory.record.scope
+    return scope.tenant == tenant and scope.user_id == user_id

@@ -36,14 +36,16 @@ class PartitionContract:
     def test_scattered_rows_are_loaded_whole(self, reopen: Reopen) -> None:
         """Rows of one user are found by their labels, however far these lie apart."""
         store = reopen()
-        labels = [1, 2, 10**6, 10**6 + 1, 10**12]
-        rows = tuple(memory(label, 1) for label in labels)
-        store.write(WriteBatch("acme", 1, (*rows, memory(3, 1, user_id="bob"))))
-        (ann, _) = store.partitions()
-        assert ann.labels.tolist() == labels
-        for known in (ann.labels, None):
-            loaded = store.load_partition("acme", "ann", known)
-            assert [m.record.label for m in loaded] == labels
+        labels = {"ann": [1, 2, 10**6, 10**6 + 1, 10**12], "bob": [3, 5]}
+        rows = [memory(label, 1, user_id=user) for user in labels for label in labels[user]]
+        store.write(WriteBatch("acme", 1, (*rows, memory(4, 1, user_id="cy"))))
+        for one in store.partitions()[:2]:
+            assert one.labels.tolist() == labels[one.user_id]
+            for known in (one.labels, None):
+                loaded = store.load_partition("acme", one.user_id, known)
+                assert [m.record.label for m in loaded] == labels[one.user_id]
+        mine = store.load_partition("acme", "cy", np.array([1, 3, 4, 10**12]))
+        assert [m.record.label for m in mine] == [4]
 
     def test_rows_are_tallied_by_status_and_kind(self, reopen: Reopen) -> None:
         """Rows of one user, or of all of a tenant, are counted by status and kind."""
