@@ -81,9 +81,8 @@ fit-weights: setup ## what weights the sets suggest, cross-validated; changes no
 	@test -n "$(SETS)" || { echo "name the folder that holds the sets: make fit-weights SETS=..."; exit 2; }
 	OPENBLAS_NUM_THREADS=1 $(PY) -m recalld.bench.fit_weights --sets $(SETS)
 
-bench: setup ## figures of kernels, embedder, store and server, each beside its baseline
-	mkdir -p bench/out
-	for bench in kernels embedder store recall fairness purge; do $(PY) -m recalld.bench.bench_$$bench; done
+bench: setup ## every figure beside its baseline, and which goals are met; writes docs/bench.md: make bench [QUICK=1]
+	$(PY) -m recalld.bench.bench_all $(if $(QUICK),--quick) --json bench/out/bench.json --markdown docs/bench.md
 
 build/ghz: ## a load generator that is not ours; needs Go
 	mkdir -p build
