@@ -111,15 +111,27 @@ def publish(report: Report, json_file: Path | None) -> None:
 def command(
     description: str | None, run: Callable[[argparse.Namespace], Report], *more: Option
 ) -> None:
-    """The command line of a bench: its own options and `--json`; prints what it finds."""
+    """The command line of a bench: its own options, `--json`, `--markdown`; prints the report."""
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     for name, options in more:
         parser.add_argument(name, **options)
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures here")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="also write a page here")
     arguments = parser.parse_args()
-    publish(run(arguments), arguments.json)
+    report = run(arguments)
+    publish(report, arguments.json)
+    if arguments.markdown is not None:
+        arguments.markdown.write_text(page(report), encoding="utf-8")
+
+
+def page(report: Report) -> str:
+    """The report as a page of its own: machine and commit, then notes and tables."""
+    sections = [f"# {report.tables[0].title}", f"{provenance_line()}.", *report.notes]
+    sections += [table.markdown() for table in report.tables[:1]]
+    sections += [f"## {table.title}\n\n{table.markdown()}" for table in report.tables[1:]]
+    return "\n\n".join(sections) + "\n"
 
 
 def _rounded(value: Figure) -> Figure:
