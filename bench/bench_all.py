@@ -92,7 +92,9 @@ def page(outcomes: Sequence[Outcome], load: str) -> str:
         f"## Goals\n\n{table}",
     ]
     for outcome in outcomes:
-        text = outcome.text.strip() if outcome.figures else "This bench failed."
+        text = "This bench failed."
+        if outcome.figures:
+            text = outcome.text.strip().removesuffix(provenance_line()).strip()
         parts.append(f"## {outcome.name}, {outcome.took_s:.0f} s\n\n{text}")
     return "\n\n".join(parts) + "\n"
 
@@ -108,18 +110,19 @@ def main() -> int:
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the page here")
     given = parser.parse_args()
     load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
-    outcomes = []
+    outcomes: list[Outcome] = []
     for name in given.only:
         options = BENCHES[name].quick if given.quick else BENCHES[name].full
-        if options is not None:
-            sys.stderr.write(f"{name}\n")
-            outcomes.append(run_one(name, options))
-    text = page(outcomes, load)
-    say(text)
-    if given.json is not None:
-        write_json(given.json, merged(outcomes))
-    if given.markdown is not None:
-        given.markdown.write_text(text, encoding="utf-8")
+        if options is None:
+            continue
+        sys.stderr.write(f"{name}\n")
+        outcomes.append(run_one(name, options))
+        # After each, so that a run that is broken off has told what it found.
+        if given.json is not None:
+            write_json(given.json, merged(outcomes))
+        if given.markdown is not None:
+            given.markdown.write_text(page(outcomes, load), encoding="utf-8")
+    say(page(outcomes, load))
     return 0 if all(outcome.figures for outcome in outcomes) else 1
 
 

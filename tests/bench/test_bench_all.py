@@ -1,6 +1,7 @@
 """All benches in one run."""
 
 from recalld.bench.bench_all import Outcome, merged, page
+from recalld.bench.report import provenance_line
 
 
 def test_figures_are_led_by_their_bench():
@@ -19,3 +20,10 @@ def test_the_page_tells_of_goals_and_failures():
     assert "| errors under open-loop load" in text and "not measured" in text
     assert "## load, 2 s\n\nThis bench failed." in text
     assert "half a tab" not in text
+
+
+def test_the_machine_stands_once_on_the_page():
+    """What each bench says of the machine is said at the top, for all."""
+    text = page([Outcome("load", f"tables\n\n{provenance_line()}\n", {"errors": 0}, 2.0)], "0.5")
+    assert text.count(provenance_line()) == 1
+    assert text.endswith("## load, 2 s\n\ntables\n")
