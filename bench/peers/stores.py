@@ -5,7 +5,6 @@ language model is called. Texts stand for their vectors, which are looked up, so
 for embedding. Settings are the peers' defaults but for the width and cosine similarity.
 """
 
-import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ Search = Callable[[int], Sequence[int]]
 K = 10
 USER = "user"
 BATCH = 1_000
+# For the process's environment, before any of the peers is imported.
 OFFLINE = {"MEM0_TELEMETRY": "False", "ANONYMIZED_TELEMETRY": "False", "OPENAI_API_KEY": "unused"}
 
 
@@ -165,8 +165,3 @@ STORES: dict[str, Callable[[Path, Vectors, Vectors], Search]] = {
     "hnswlib": hnswlib_alone,
     "numpy": numpy_alone,
 }
-
-
-def go_offline() -> None:
-    """Turns off what calls home; before any of the peers is imported."""
-    os.environ.update(OFFLINE)

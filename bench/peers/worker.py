@@ -5,6 +5,7 @@ JSON object. Runs in the environment of `make bench-peers`, which has the peers 
 """
 
 import json
+import os
 import sys
 import time
 from pathlib import Path
@@ -12,7 +13,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from recalld.bench.peers.stores import STORES, go_offline
+from recalld.bench.peers.stores import OFFLINE, STORES
 
 ROUNDS = 3
 
@@ -46,5 +47,5 @@ def main(name: str, data: Path, result: Path) -> None:
 
 
 if __name__ == "__main__":
-    go_offline()
+    os.environ.update(OFFLINE)
     main(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]))
