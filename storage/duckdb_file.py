@@ -14,7 +14,7 @@ from __future__ import annotations
 import errno
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -79,12 +79,32 @@ class DuckDBFile:
         self._active_count = 0
         self._is_exchanging = False
         self._is_open = True
+        self._appenders: dict[str, duckdb.Appender] = {}
         with translated(path):
             self._root = connection.cursor()
 
     def execute(self, sql: str, parameters: Sequence[object] = (), /) -> Any:
         """Runs statements on the connection itself; for the writer's thread only."""
         return self._connection.execute(sql, parameters)
+
+    def append(
+        self, table: str, columns: Sequence[str], values: Iterable[Sequence[object]]
+    ) -> None:
+        """Adds rows to a table; for the writer's thread only, inside its transaction.
+
+        An appender is kept for each table: to make one costs as much as to plan a statement.
+
+        Args:
+            table: its name.
+            columns: names of those given, in the order of each row's values.
+            values: the rows.
+        """
+        appender = self._appenders.get(table)
+        if appender is None:
+            appender = self._connection.appender(table, columns=list(columns))
+            self._appenders[table] = appender
+        appender.append_rows(values)
+        appender.flush()
 
     def require_open(self) -> None:
         """Raises StoreClosed after closing."""
@@ -151,8 +171,7 @@ class DuckDBFile:
         with self._quiet():
             before = self._copy_count()
             self._connection.execute("FORCE CHECKPOINT")
-            self._root.close()
-            self._connection.close()
+            self._close()
             failure: Exception | None = None
             try:
                 if wal_path(self._path).exists():
@@ -173,8 +192,13 @@ class DuckDBFile:
         """Ends reading and releases the file; waits for reads at work."""
         with self._quiet():
             self._is_open = False
-            self._root.close()
-            self._connection.close()
+            self._close()
+
+    def _close(self) -> None:
+        """Lets go of the file: whatever still holds a connection keeps it open."""
+        self._appenders.clear()
+        self._root.close()
+        self._connection.close()
 
     def _copy_count(self) -> int:
         sql = "SELECT value FROM meta WHERE key = ?"

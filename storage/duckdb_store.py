@@ -229,7 +229,8 @@ class DuckDBStore:
         start_ns = time.perf_counter_ns()
         orders = [(batch.tenant, batch.purge) for batch in batches if batch.purge]
         self._file.execute("BEGIN")
-        applied = commands.apply_group(self._file, batches, self._label_max, self._durable)
+        known = commands.Known(self._label_max, self._durable, self._recent.may_have)
+        applied = commands.apply_group(self._file, batches, known)
         # Behind the writes of the group: an earlier batch of it may have changed the same row.
         dropped = [key for order in orders for key in self.purges.apply(*order)]
         self._file.execute("COMMIT")
