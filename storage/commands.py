@@ -86,7 +86,9 @@ def apply_group(
         connection.append("requests", _REQUEST_COLUMNS, fresh)
     sealed = {(s.label, s.placeholder): s for batch in batches for s in batch.sealed}
     _run(connection, _UPSERT_SEALED, [(s.label, s.placeholder, s.data) for s in sealed.values()])
-    if len(revisions) == 1 and batches[0].tenant in known.tenants:  # A third of the cost of the upsert.
+    if (
+        len(revisions) == 1 and batches[0].tenant in known.tenants
+    ):  # A third of the cost of the upsert.
         connection.execute(_UPDATE_TENANT, [batches[-1].revision, batches[0].tenant])
     else:
         _run(connection, _UPSERT_TENANTS, list(revisions.items()))
