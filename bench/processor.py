@@ -1,4 +1,7 @@
-"""Processor time of another process: what its calls cost, however busy the machine is. Linux only."""
+"""Processor time of another process: what its calls cost, however busy the machine is.
+
+Linux only.
+"""
 
 import time
 
