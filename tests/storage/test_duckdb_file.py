@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from recalld.storage import duckdb_file
-from recalld.storage.database_file import wal_path
-from recalld.storage.duckdb_file import DuckDBFile, copy_paths
+from recalld.storage.database_file import copy_paths, wal_path
+from recalld.storage.duckdb_file import DuckDBFile
 from recalld.storage.errors import CopyFailed, Corrupt, StoreClosed
 
 CONNECT = partial(duckdb_file.connect, memory_limit_bytes=64 * 1024 * 1024)
