@@ -1,6 +1,5 @@
 """The embedder that the server shares: cache, queue, order, failure, end."""
 
-import contextlib
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
@@ -90,17 +89,6 @@ def test_lone_request_runs_at_once(shared: BatchingEmbedder, inner: Gated) -> No
     assert inner.runs == [(True, ["a"])]
 
 
-def test_lone_request_waits_for_nobody(inner: Gated) -> None:
-    """A lone request starts while nothing else comes, however large a run may be."""
-    with contextlib.closing(BatchingEmbedder(inner, requests_per_run_max=64)) as shared:
-        for number in range(1, 4):
-            inner.entered.clear()
-            future = shared.submit([f"alone {number}"], is_query=True)
-            assert inner.entered.wait(WAIT_S)
-            assert future.result(WAIT_S).shape == (1, 16)
-            assert (shared.batches, shared.texts) == (number, number)
-
-
 def test_second_time_comes_from_the_cache(shared: BatchingEmbedder, inner: Gated) -> None:
     """A text asked again costs no run, and its future is done at once."""
     first = shared.embed(["a"], is_query=True)
@@ -163,18 +151,6 @@ def test_waiting_requests_are_merged(shared: BatchingEmbedder, inner: Gated) -> 
     answers = [future.result(WAIT_S) for future in futures]
     assert np.array_equal(np.vstack(answers), rows(["a", "b", "a"], True))
     assert inner.runs == [(True, ["a", "b"])] and shared.waiting == 0
-
-
-def test_requests_run_alone_where_that_is_asked(inner: Gated) -> None:
-    """At one text a run every request costs one run, in the order of asking, and none is merged."""
-    with contextlib.closing(BatchingEmbedder(inner, requests_per_run_max=1)) as shared:
-        inner.hold(shared)
-        waiting = [shared.submit([f"request {n}"], is_query=True) for n in range(5)]
-        inner.gate.set()
-        for future in waiting:
-            future.result(WAIT_S)
-    assert [texts for _, texts in inner.runs] == [[f"request {n}"] for n in range(5)]
-    assert shared.batches == shared.texts == 6
 
 
 def test_requests_overtake_memories(shared: BatchingEmbedder, inner: Gated) -> None:
