@@ -1,15 +1,14 @@
 """Time a local embedding model, alone and in batches, and weigh it in memory.
 
-    python -m recalld.bench.bench_embedder [--model DIR ...] [--threads N]
+    python -m recalld.bench.bench_embedder [--model DIR ...] [--threads N] [--json FILE]
 
 Times are whole calls, tokenising included. Every figure is the best of three medians, for other
 work on the machine only ever makes a call slower. Several models are timed one after the other in
-the same run. Then 1, 8 and 32 callers ask at once, each for one new request after the other: run
-one by one, as the server does, and merged. It prints tables, then one JSON object a model.
+the same run; the names of their figures then begin with the model's. Then 1, 8 and 32 callers ask
+at once, each for one new request after the other: run one by one, as the server does, and merged.
 """
 
 import argparse
-import json
 import os
 import statistics
 import sys
@@ -17,10 +16,11 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from recalld.bench.report import Report, Table, provenance, say, show
+from recalld.bench.report import Report, Table, provenance, publish
 from recalld.index.batching import REQUESTS_PER_RUN_MAX, BatchingEmbedder
 from recalld.index.embedder import (
     UNRELATED_MEMORIES,
@@ -203,18 +203,21 @@ def main(arguments: Sequence[str]) -> int:
         "--model", type=Path, nargs="+", default=[default_model_dir(os.environ)], metavar="DIR"
     )
     parser.add_argument("--threads", type=int, default=1, help="onnxruntime threads (default: 1)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures here")
     given = parser.parse_args(arguments)
+    facts: dict[str, Any] = {**provenance(), "threads": given.threads}
+    shown: list[Table] = []
     for folder in given.model:
         try:
             figures = measure(folder, given.threads)
         except IndexLayerError as error:
             sys.stderr.write(f"error: {error}\n")
             return 1
-        facts = {**provenance(), "model": folder.name, "threads": given.threads}
-        notes = [", ".join(f"{name} {value}" for name, value in facts.items())]
-        show(Report(figures, tables(folder.name, figures), notes))
-        rounded = {name: round(value, 4) for name, value in figures.items()}
-        say(json.dumps({**facts, **rounded}, ensure_ascii=False))
+        shown += tables(folder.name, figures)
+        prefix = f"{folder.name}_" if len(given.model) > 1 else ""
+        facts |= {f"{prefix}{name}": value for name, value in figures.items()}
+    facts["model"] = ", ".join(folder.name for folder in given.model)
+    publish(Report(facts, shown), given.json)
     return 0
 
 
