@@ -43,6 +43,16 @@ UNRELATED_REQUESTS = (
     "Summarise the plot of a famous opera",
     "How long does wall paint take to dry?",
 )
+# Short utterances that ask for nothing a memory could give. They are all alike to an encoder, and
+# like any short cue: without a mean of their own "stop" would be near "ordering food".
+SMALL_TALK = tuple(
+    (
+        "你好|谢谢|早上好|再见|好的|不用了|继续|嗯|算了|你是谁|讲个笑话|现在几点了|今天天气怎么样|"
+        "你们几点开门|你能做什么|听起来不错|"
+        "hello|thanks!|good morning|bye|yes|no|ok, go on|stop|never mind|help|who are you|"
+        "tell me a joke|what time is it|what are your opening hours|what can you do|sounds good"
+    ).split("|")
+)
 UNRELATED_MEMORIES = (
     "用户对青霉素过敏",
     "女儿下周三要参加游泳比赛",
@@ -97,10 +107,12 @@ class Calibration:
 class RequestBackground:
     """What requests have in common under one model, so that two can be compared by the rest.
 
-    Requests of one language are all alike to an encoder; what tells them apart is small beside it.
+    Requests of one language are all alike to an encoder, and so are its short utterances; what
+    tells them apart is small beside it.
 
     Attributes:
-        centres: float32[languages, dim], mean similarity vector of each language's requests.
+        centres: float32[groups, dim], mean similarity vector of each language's requests, then of
+            each language's small talk.
         scale: cosines of unrelated requests, their centres taken off.
     """
 
@@ -217,16 +229,26 @@ def measure_requests(embedder: Embedder) -> RequestBackground | None:
     Returns:
         The background; None where the model tells no requests apart.
 
-    Complexity: embeds 16 short texts.
+    Complexity: embeds 48 short texts.
     """
-    requests = embedder.embed(UNRELATED_REQUESTS, is_query=True)[:, : embedder.dim]
-    is_chinese = np.array([text[0] >= "\u4e00" for text in UNRELATED_REQUESTS])
-    centres = np.stack([requests[part].mean(axis=0) for part in (is_chinese, ~is_chinese)])
+    requests, centres = _by_language(embedder, UNRELATED_REQUESTS)
     pairs = np.triu_indices(len(requests), 1)
     apart = RequestBackground(centres, Calibration(0.0, 1.0)).apart(requests)
     cosines = (apart @ apart.T).astype(np.float64)[pairs]
     mean, spread = round(float(cosines.mean()), 6), round(float(cosines.std()), 6)
-    return RequestBackground(centres, Calibration(mean, spread)) if spread > 0 else None
+    if spread <= 0:
+        return None
+    _, idle = _by_language(embedder, SMALL_TALK)
+    return RequestBackground(np.concatenate([centres, idle]), Calibration(mean, spread))
+
+
+def _by_language(
+    embedder: Embedder, texts: Sequence[str]
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Similarity vectors of requests, float32[n, dim], and the mean of each language's."""
+    vectors = embedder.embed(texts, is_query=True)[:, : embedder.dim]
+    is_chinese = np.array([text[0] >= "\u4e00" for text in texts])
+    return vectors, np.stack([vectors[part].mean(axis=0) for part in (is_chinese, ~is_chinese)])
 
 
 def make_fingerprint(parts: Mapping[str, str | int]) -> str:
