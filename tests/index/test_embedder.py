@@ -9,10 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from recalld.index.background_texts import SMALL_TALK, UNRELATED_MEMORIES, UNRELATED_REQUESTS
 from recalld.index.embedder import (
-    SMALL_TALK,
-    UNRELATED_MEMORIES,
-    UNRELATED_REQUESTS,
     Calibration,
     default_model_dir,
     make_fingerprint,
