@@ -177,8 +177,8 @@ def _echo_of(bench: Bench, requests: Sequence[RecallRequest]) -> Iterator[str]:
     with TemporaryDirectory() as folder:
         file = Path(folder) / "answer.bin"
         file.write_bytes(answer)
-        with echo_process(file) as address:
-            yield address
+        with echo_process(file) as echo:
+            yield echo.address
 
 
 def run(effort: Effort, embedder: str = "onnx") -> Report:
