@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
+from typing import NamedTuple
 
 from recalld.index import time_words
 from recalld.index.calendar_windows import Standpoint
@@ -44,8 +45,7 @@ CHANNELS: dict[int, Channel] = {
 WIRE_CHANNELS = {channel: number for number, channel in CHANNELS.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(NamedTuple):
     """One recall.
 
     Attributes:

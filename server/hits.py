@@ -205,8 +205,8 @@ def conflicts(hits: list[RankedHit]) -> list[pb.Conflict]:
     return [pb.Conflict(conflict_group=name, memory_ids=ids) for name, ids in groups.items()]
 
 
-def excluded(rankings: list[Ranking], k: int, returned: int) -> list[pb.ExcludedCount]:
-    """What was left out, by reason."""
+def excluded(rankings: list[Ranking], k: int, returned: int) -> list[tuple[int, int]]:
+    """What was left out: reasons of the contract and how many, in the order of the reasons."""
     counts: dict[int, int] = {}
     for ranking in rankings:
         for reason, count in enumerate(ranking.excluded.tolist()):
@@ -217,6 +217,4 @@ def excluded(rankings: list[Ranking], k: int, returned: int) -> list[pb.Excluded
     if left > 0:
         drop = pb.DROP_REASON_OVER_K if returned >= k else pb.DROP_REASON_BELOW_CUT
         counts[drop] = counts.get(drop, 0) + left
-    return [
-        pb.ExcludedCount(reason=reason, count=count) for reason, count in sorted(counts.items())
-    ]
+    return sorted(counts.items())

@@ -21,12 +21,13 @@ from recalld.index.conditions import Filter, LabelIn
 from recalld.index.generation import Reading
 from recalld.index.plan import QueryPlan, Ranking
 from recalld.scoring.params import SERVED_CHANNELS, Channel
-from recalld.server import ask, encoded, filters, hits
+from recalld.server import ask, encoded, hits
 from recalld.server.answer import bare_answer
 from recalld.server.ask import Ask, Defaults
 from recalld.server.call import Call
 from recalld.server.encoded import EncodedMemories
 from recalld.server.errors import RevisionNotReached
+from recalld.server.filters import LabelOf, RecentFilters
 from recalld.server.hits import RankedHit, make_hits
 from recalld.server.limits import K_DEFAULT, RESPONSE_BYTES_MAX
 from recalld.server.metrics import Metrics
@@ -97,6 +98,7 @@ class Recall:
     traces: Traces
     defaults: Defaults = field(init=False)
     names: Iterator[str] = field(default_factory=recall_names, init=False)
+    filters: RecentFilters = field(default_factory=RecentFilters, init=False)
     encoded: EncodedMemories = field(default_factory=EncodedMemories, init=False)
 
     def __post_init__(self) -> None:
@@ -117,7 +119,8 @@ class Recall:
         response = found.response
         for reason in response.degraded:
             self.metrics.degraded.labels(reason).inc()
-        sent, size = list[bytes](), 0
+        sent: list[bytes] = []
+        size = 0
         for hit in found.hits:
             memory = encoded.field(MEMORY, self.encoded.get(hit.record, found.now_us))
             others = hits.wire_hit(hit, with_parts=request.explain).SerializeToString()
@@ -160,8 +163,8 @@ class Recall:
         searchable = (self.partitions.find(call.tenant, user) for user in asked.users)
         chosen = [part for part in searchable if part is not None]
         # Checked for unknown users too: a filter that cannot be understood is always an error.
-        labels_of: list[filters.LabelOf] = [part.label_of for part in chosen] or [_no_label]
-        compiled = [filters.of_recall(request, field, label_of) for label_of in labels_of]
+        labels_of: list[LabelOf] = [part.label_of for part in chosen] or [_no_label]
+        compiled = [self.filters.of_recall(request, field, label_of) for label_of in labels_of]
         query = await make_query(self.embedder, self.roles, request, asked, chosen, call, field)
         embedded_s = call.clock.monotonic_s()
         call.check_deadline()
@@ -182,7 +185,8 @@ class Recall:
 
         ranked = self._collect(asked, chosen, rankings, call)[: asked.k]
         ranked = await with_partners(ranked, chosen, among, asked.k)
-        own, is_all = list[RankedHit](), False
+        own: list[RankedHit] = []
+        is_all = False
         if own_max > 0 and chosen and chosen[0].user_id == asked.scope.user_id:
             own, is_all = await self._uncut(asked, chosen[0], compiled[0], query, own_max, call)
         response = bare_answer(next(self.names), asked, chosen, rankings, ranked, query, held)
