@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from recalld.scoring.params import (
     STATUS_COUNT,
     VISIBILITY_COUNT,
 )
+from recalld.scoring.rank import Facts
 
 STRING_FIELDS = (
     "key",
@@ -193,6 +195,11 @@ class Columns:
             Dictionary({}),
             {},
         )
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What the ranking looks at whatever is asked."""
+        return self.labels, self.small, self.times, self.confidence
 
     def row(self, label: int) -> int:
         """Return the live row of a label in this view, or -1."""
