@@ -13,8 +13,6 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
-from itertools import cycle
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +30,7 @@ from recalld.index.plan import QueryPlan
 from recalld.index.roles import RoleModel
 from recalld.index.time_channel import TimeAsked
 from recalld.scoring import params
-from recalld.scoring.params import Channel, RankParams, Scale
+from recalld.scoring.params import RankParams, Scale
 
 SIZES = (100, 1_000, 10_000)
 K = 5
@@ -98,9 +96,7 @@ def rows_of(texts: list[str]) -> list[IndexRow]:
 def filled(count: int) -> PartitionIndex:
     """A partition with everything that a search can look at."""
     centres = unit_vectors(2, 6)
-    index = PartitionIndex(
-        DIM, PARAMS, requests=RequestBackground(centres, Calibration(0.0, 0.1))
-    )
+    index = PartitionIndex(DIM, PARAMS, requests=RequestBackground(centres, Calibration(0.0, 0.1)))
     vectors = np.concatenate([unit_vectors(count, 1), unit_vectors(count, 5)], axis=1)
     cues = {n: unit_vectors(2, n) for n in range(10, count + 1, 10)}
     index.add(rows_of(texts_of(count)), vectors, cues)
@@ -163,6 +159,11 @@ def floor_of(count: int, batches: int) -> dict[str, float]:
     return {name: least_us(call, batches) for name, call in calls.items()}
 
 
+def searches_of(index: PartitionIndex, plans: list[QueryPlan]) -> Callable[[int], object]:
+    """A call that puts one of some questions."""
+    return lambda number: index.search(plans[number % len(plans)])
+
+
 def stages_of(index: PartitionIndex, plan: QueryPlan, batches: int) -> dict[str, float]:
     """Parts of a search that can be called by themselves."""
     generation = index.generation
@@ -183,8 +184,7 @@ def measure(batches: int) -> Report:
         index = filled(count)
         found = floor_of(count, batches)
         for name, some in plans.items():
-            asked = cycle(some)
-            found[name] = least_us(lambda _, asked=asked: index.search(next(asked)), batches)
+            found[name] = least_us(searches_of(index, some), batches)
         found |= stages_of(index, plans["text, all channels"][0], batches)
         for name, value in found.items():
             columns.setdefault(name, {})[count] = value

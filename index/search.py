@@ -105,12 +105,14 @@ class Searcher:
             words = self.read(generation, plan.texts, plan.text_weights, plan.time)
         words = self._beyond(generation, plan, words, excluded)
         words, cues = with_cues(generation, plan, words)
-        weights = self._weights(generation, plan, parts, words)
+        weights = self._weights(generation, plan, parts, words, cues is not None)
         if generation.graph is not None and plan.vectors is not None and matched > self.exact_max:
             rows = self._graph_rows(generation, plan, parts, rows, words)
         table = None if math.isinf(weights.bias) else self._table(plan)
         candidates = Candidates(rows, words, columns.facts, rules_of(plan, table, words))
-        heirs = handing_on(generation.heirs, columns, plan, excluded) if parts or words else NO_HEIRS
+        heirs = (
+            handing_on(generation.heirs, columns, plan, excluded) if parts or words else NO_HEIRS
+        )
         candidates, inherited = self._heard(candidates, weights, parts, heirs, k)
         best = rank(candidates, weights, k, plan.min_score)
         if updates:
@@ -168,7 +170,12 @@ class Searcher:
         return words
 
     def _weights(
-        self, generation: Generation, plan: QueryPlan, parts: Parts, words: Words
+        self,
+        generation: Generation,
+        plan: QueryPlan,
+        parts: Parts,
+        words: Words,
+        has_cues: bool,
     ) -> Weights:
         """Lay out the weights; the usual ones are made once."""
         asked = {part.channel for part in parts}
@@ -176,9 +183,9 @@ class Searcher:
             asked |= WORD_CHANNELS | ({Channel.TIME} & words.keys())
         if Channel.ROLE in words:
             asked |= {Channel.ROLE}
-        own = dict(plan.weights)
-        if Channel.ROLE in words and plan.roles is None:
-            own[Channel.ROLE] = own.get(Channel.ROLE, 1.0) or plan.cue_weight
+        own = plan.weights
+        if has_cues and not own.get(Channel.ROLE, 1.0):
+            own = {**own, Channel.ROLE: plan.cue_weight}
         of_turns = Channel.RELEVANCE in asked and generation.is_of_turns
         if any(own.get(channel, 1.0) != 1.0 for channel in asked):
             return make_weights(plan.fusion, frozenset(asked), own, of_turns)

@@ -7,7 +7,7 @@ candidates only few cost more than an addition for each channel. It never choose
 Invariants: the order is total (score descending, then newer, then larger label), so the order of
 the candidates changes nothing; one whose score is NaN is never among the best.
 
-Arguments that several kernels share; everything but `rows` itself is indexed by row:
+Arguments that several kernels share; all but `rows`, `numbers` and `rules` are indexed by row:
     rows: int64[m], distinct, the candidates.
     channels: what each channel says, normalised to 0..1, then its own numbers: float32[n] each, or
         float32[0] where it says nothing.
@@ -38,8 +38,8 @@ from recalld.scoring.kernel import kernel
 from recalld.scoring.masks import ANCHOR_TIME, DOUBT, IMPORTANCE, KIND, PAST_TIME, STATED_BY
 from recalld.scoring.params import CHANNEL_COUNT, PINNED, STATE, US_PER_S, Channel, Fusion
 
-# Entries of `numbers` behind the weights: log-odds without evidence (infinite: every base is 1), and
-# the largest error of the log-odds that the channels give.
+# Entries of `numbers` behind the weights: log-odds without evidence (infinite: every base is 1),
+# and the largest error of the log-odds that the channels give.
 NUMBER_COUNT = CHANNEL_COUNT + 2
 BIAS, SLACK = range(CHANNEL_COUNT, NUMBER_COUNT)
 # Entries of `settings`: the clock; the moment at which rows are past their time; whether those that
@@ -52,25 +52,27 @@ BASE, SCORE, IS_PAST = range(FACTOR_COUNT, PART_COUNT)
 # Whatever lies within this share of a score to reach is kept: float32 rounding.
 ROUNDING = 1e-5
 
-_TIME_RAW = CHANNEL_COUNT + Channel.TIME
-_RRF = int(Fusion.RRF)
+_TIME_RAW, _RRF = CHANNEL_COUNT + int(Channel.TIME), int(Fusion.RRF)
 assert CHANNEL_COUNT == 8, "the signatures below name two arrays for each channel"
 
 
 @kernel(
+    "f64",
     "i64",
     "f32[:]",
     "(i64[:]; u8[:,:]; i64[:,:]; f32[:])",
     "(f64[:,:]; i64[:])",
     "out f32[:]",
 )
-def factors_into(row, outside, facts, rules, parts):  # type: ignore[no-untyped-def]
-    """Write the factors of one candidate, in (0, 1], and whether it is past its time.
+def parts_into(total, row, outside, facts, rules, parts):  # type: ignore[no-untyped-def]
+    """Write the parts of one candidate's score: base, factors in (0, 1], and what they make.
 
     Args:
+        total: its sum of evidence: the base of ranks, the log-odds of anything else.
         row: the candidate; its age is that of its anchor, the newest sign of life.
-        outside, facts, rules: see above.
-        parts: float32[PART_COUNT], written but for BASE and SCORE.
+        outside: float32[n], the time channel's own numbers, or float32[0].
+        facts, rules: see above.
+        parts: float32[PART_COUNT], written.
     """
     _, small, times, confidence = facts
     table, settings = rules
@@ -97,26 +99,7 @@ def factors_into(row, outside, facts, rules, parts):  # type: ignore[no-untyped-
     doubted = table[BY_DOUBT, small[DOUBT, row]]
     parts[CONFIDENCE_ROW] = np.float32(sure * speaker * doubted)
     parts[IS_PAST] = np.float32(1.0 if is_past else 0.0)
-
-
-@kernel(
-    "f64",
-    "i64",
-    "f32[:]",
-    "(i64[:]; u8[:,:]; i64[:,:]; f32[:])",
-    "(f64[:,:]; i64[:])",
-    "out f32[:]",
-)
-def parts_into(total, row, outside, facts, rules, parts):  # type: ignore[no-untyped-def]
-    """Write all parts of one candidate's score.
-
-    Args:
-        total: its sum of evidence: the base of ranks, the log-odds of anything else.
-        row, outside, facts, rules: see above.
-        parts: float32[PART_COUNT], written.
-    """
-    factors_into(row, outside, facts, rules, parts)
-    base = total if rules[1][FUSION] == _RRF else 1.0 / (1.0 + np.exp(-total))
+    base = total if settings[FUSION] == _RRF else 1.0 / (1.0 + np.exp(-total))
     # Rounded first: what a reader of the parts sees is what was multiplied.
     parts[BASE] = np.float32(base)
     product = np.float64(parts[BASE])
@@ -130,8 +113,7 @@ def totals_into(rows, channels, numbers, totals):  # type: ignore[no-untyped-def
     """Write `bias + sum weight * normalised` of each candidate.
 
     Args:
-        rows, channels, numbers: see above.
-        totals: float64[m], written.
+        rows, channels, numbers, totals: see above; `totals` is float64[m].
     """
     for i in range(rows.shape[0]):
         totals[i] = numbers[BIAS]
@@ -157,8 +139,7 @@ def sift_into(scores, ties, start, count, heap):  # type: ignore[no-untyped-def]
     """Let an entry of a heap sink to its place; the root is the one that comes last in the order.
 
     Args:
-        scores: float32[k], by slot.
-        ties: int64[2, k], time and label by slot.
+        scores, ties: float32[k] and int64[2, k], time and label, by slot.
         start: place of the entry.
         count: entries of the heap in use.
         heap: int64[k], slots.
@@ -265,11 +246,8 @@ def best_into(rows, channels, facts, numbers, rules, best, evidence):  # type: i
 
     Args:
         rows, channels, facts, numbers, rules: see above.
-        best: as for `keep_into`.
+        best: as for `keep_into`, whose count is returned.
         evidence: float32[2 * CHANNEL_COUNT, k], written with what the channels say of them.
-
-    Returns:
-        How many were written.
     """
     totals = np.empty(rows.shape[0], dtype=np.float64)
     totals_into(rows, channels, numbers, totals)
@@ -298,10 +276,7 @@ def promising_into(rows, channels, facts, numbers, rules, k, kept):  # type: ign
         rows, channels, facts, numbers, rules: see above; WEIGHTED fusion only.
         k: >= 1.
         kept: int64[m], written with rows: all whose highest possible score reaches the k-th of the
-            lowest possible ones.
-
-    Returns:
-        How many were written.
+            lowest possible ones. Their count is returned.
     """
     totals = np.empty(rows.shape[0], dtype=np.float64)
     totals_into(rows, channels, numbers, totals)

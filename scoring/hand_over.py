@@ -1,4 +1,4 @@
-"""Evidence that one memory hands over to another: to what replaced it, or to its neighbours in talk.
+"""Evidence that a memory hands over to another: to what replaced it, or to its neighbours in talk.
 
 It never decides who hands over; the index does.
 """

@@ -73,7 +73,9 @@ def _parse(argument: str) -> Any:
     if group := _GROUP.fullmatch(given):
         if group["count"]:
             return numba.types.UniTuple(_array(group["part"], is_out), int(group["count"]))
-        return numba.types.BaseTuple.from_types([_array(part, is_out) for part in group["parts"].split("; ")])
+        return numba.types.BaseTuple.from_types(
+            [_array(part, is_out) for part in group["parts"].split("; ")]
+        )
     return _array(given, is_out)
 
 

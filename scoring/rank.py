@@ -25,7 +25,6 @@ from recalld.scoring.best import (
     NUMBER_COUNT,
     PART_COUNT,
     SCORE,
-    SETTING_COUNT,
     SLACK,
     best_into,
     promising_into,

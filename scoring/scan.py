@@ -47,9 +47,7 @@ def scan_into(codes, scales, rows, query, query_scale, similarity):  # type: ign
         similarity[i] = np.float32(total) * scales[rows[i]] * query_scale
 
 
-@kernel(
-    "(i8[:,:]; f32[:])", "i64[:]", "(i16[:,:]; f32[:])", "f32[:]", "f32[:]", "out f32[:]"
-)
+@kernel("(i8[:,:]; f32[:])", "i64[:]", "(i16[:,:]; f32[:])", "f32[:]", "f32[:]", "out f32[:]")
 def roughly_nearest_into(block, rows, queries, weights, scale, normalised):  # type: ignore[no-untyped-def]
     """Nearly the scores of `nearest_into`, from 8-bit rows.
 
@@ -169,7 +167,7 @@ def quantise_into(vectors, codes, steps):  # type: ignore[no-untyped-def]
 
 
 def query_codes(queries: NDArray[np.float32]) -> tuple[NDArray[np.int16], NDArray[np.float32]]:
-    """Quantise queries float32[q, dim] for the 8-bit kernels: int16[q, dim] and steps float32[q]."""
+    """Quantise queries float32[q, dim]: int16[q, dim], in 8 bits, and steps float32[q]."""
     codes = np.empty(queries.shape, dtype=np.int16)
     steps = np.empty(len(queries), dtype=np.float32)
     quantise_into(queries, codes, steps)

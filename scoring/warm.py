@@ -8,7 +8,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from recalld.scoring import decay, hand_over, keyword, masks, params, rank, scan, topk
+from recalld.scoring import (
+    affinity,
+    best,
+    decay,
+    hand_over,
+    keyword,
+    masks,
+    params,
+    rank,
+    scan,
+    topk,
+)
 from recalld.scoring.params import Channel, Fusion
 
 _ROWS = np.zeros(1, dtype=np.int64)
@@ -60,8 +71,13 @@ def _warm_words() -> None:
     entries = np.array([1, keyword.NO_ENTRY], dtype=np.int64)
     starts = np.array([0, 2], dtype=np.int64)
     words = np.ones((2, 1), dtype=np.float32)
-    keyword.add_words_into(entries, starts, words, _one(), 1.0, _one(), _one())
-    passes = np.zeros(1, dtype=np.uint8)
+    keyword.add_words_into(entries, starts, words, _one(), np.ones(3), _one(), _one())
+    passes, numbers = np.zeros(1, dtype=np.uint8), np.zeros(1, dtype=np.int32)
+    matrix = np.ones((1, 1), dtype=np.float32)
+    affinity.roles_into(matrix, _one(), (numbers, _ROWS), (passes, _ROWS), 0.5, 0.5, _one())
+    cues = matrix, _ROWS, _one()
+    affinity.cues_into(cues, matrix, (matrix, _one()), np.ones(4), _one(), _one())
+    affinity.nearest_cues_into(_ROWS, _ROWS, (_one(), _one()), _one(), _one(), _ROWS.copy())
     hand_over.handing_on_into(passes, passes, _ROWS, _ROWS, _ROWS.copy())
     hand_over.inherit_into(_ROWS, _ROWS, _one(), _one(), passes.copy())
     hand_over.beside_into(_one(), passes, (_ROWS, _ROWS), 1.0, _one(), _one())
@@ -69,7 +85,7 @@ def _warm_words() -> None:
 
 def _warm_ranking() -> None:
     table = decay.factor_table(params.RankParams(0.0, 1.0))
-    rules = table, np.ones(rank.SETTING_COUNT, dtype=np.int64)
+    rules = table, np.ones(best.SETTING_COUNT, dtype=np.int64)
     said = {Channel.VECTOR: (_one(), _one())}
     weights = rank.make_weights(Fusion.WEIGHTED, frozenset(said), {})
     candidates = rank.Candidates(_ROWS, said, _facts(), rules)
