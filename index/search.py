@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recalld.index.analyzer import Analyzer
+from recalld.index.candidates import is_for_graph, is_worth_a_pass, proposed, reaching
 from recalld.index.cue_channel import with_cues
 from recalld.index.evidence import Parts, VectorPart, Words, rules_of
 from recalld.index.exact import SCAN_COUNT_MIN, SCAN_SLACK
@@ -40,20 +41,13 @@ from recalld.scoring.params import (
 from recalld.scoring.rank import (
     Candidates,
     Floats,
-    Rows,
     Weights,
     first_of,
     make_weights,
     promising,
     rank,
 )
-from recalld.scoring.topk import kth_largest
 
-# The graph is asked for this many candidates per hit wanted, and never for fewer than the minimum.
-GRAPH_PER_HIT = 4
-GRAPH_COUNT_MIN = 256
-# Memories with the most keyword evidence that join the graph's candidates.
-KEYWORD_COUNT = 256
 # Among more matches than this the best of what relevance takes for needed outranks what was asked
 # for: measured with thousands of raw records, where similarity and words alone found 0.75 of the
 # answers, and 0.69 with relevance.
@@ -106,15 +100,16 @@ class Searcher:
         words = self._beyond(generation, plan, words, excluded)
         words, cues = with_cues(generation, plan, words)
         weights = self._weights(generation, plan, parts, words, cues is not None)
-        if generation.graph is not None and plan.vectors is not None and matched > self.exact_max:
-            rows = self._graph_rows(generation, plan, parts, rows, words)
-        table = None if math.isinf(weights.bias) else self._table(plan)
-        candidates = Candidates(rows, words, columns.facts, rules_of(plan, table, words))
-        heirs = (
-            handing_on(generation.heirs, columns, plan, excluded) if parts or words else NO_HEIRS
-        )
-        candidates, inherited = self._heard(candidates, weights, parts, heirs, k)
-        best = rank(candidates, weights, k, plan.min_score)
+        is_asked = not math.isinf(weights.bias)
+        rules = rules_of(plan, self._table(plan) if is_asked else None, words)
+        asked = Candidates(rows, words, columns.facts, rules)
+        if parts and matched > self.exact_max and is_for_graph(generation, matched):
+            asked = asked._replace(rows=proposed(generation, plan, parts, excluded, words))
+        elif is_worth_a_pass(generation, plan, parts, matched, k):
+            asked = reaching(generation, asked, parts, excluded, weights, k)
+        heirs = handing_on(generation.heirs, columns, plan, excluded) if is_asked else NO_HEIRS
+        asked, inherited = self._heard(asked, weights, parts, heirs, k)
+        best = rank(asked, weights, k, plan.min_score)
         if updates:
             scale = self.scales[0][1]
             best = first_of(newer_first(best, columns, generation.blocks[0], scale), plan.k)
@@ -122,7 +117,7 @@ class Searcher:
         return Ranking(
             **vars(best),
             matched=matched,
-            considered=len(candidates.rows),
+            considered=len(asked.rows),
             excluded=counts,
             cues=nothing - 1 if cues is None else cues[best.rows],
             inherited=nothing if inherited is None else inherited[best.rows] != 0,
@@ -228,35 +223,3 @@ class Searcher:
         out = read_words(self.analyzer, generation, texts, text_weights)
         in_time = time_scores(generation.columns, time)
         return out if in_time is None else {**out, Channel.TIME: in_time}
-
-    def _graph_rows(
-        self,
-        generation: Generation,
-        plan: QueryPlan,
-        parts: Parts,
-        rows: Rows,
-        words: Words,
-    ) -> Rows:
-        """Choose candidates among many matches: near ones, and the best of every other channel."""
-        graph, columns = generation.graph, generation.columns
-        assert graph is not None and plan.vectors is not None
-        passes = np.zeros(columns.count, dtype=np.bool_)
-        passes[rows] = True
-        wanted = max(GRAPH_COUNT_MIN, GRAPH_PER_HIT * plan.k)
-        # Widened by how few pass, so that about `wanted` of the found ones do.
-        widened = wanted * max(1, len(graph)) // max(1, len(rows)) + wanted
-        chosen = np.zeros(columns.count, dtype=np.bool_)
-        for vector in parts[0].queries:
-            labels, _ = graph.search(vector, widened)
-            near = [columns.row(int(label)) for label in labels]
-            chosen[[row for row in near if row >= 0]] = True
-        chosen[generation.heirs.heir] = True
-        for part in parts[1:]:
-            said = part.empty()
-            part.rough(rows, said)
-            near_by = said[1][rows]
-            chosen[rows[near_by >= kth_largest(near_by, min(wanted, len(near_by)))]] = True
-        for _, normalised in words.values():
-            kth = kth_largest(normalised, min(KEYWORD_COUNT, len(normalised)))
-            chosen |= (normalised >= kth) & (normalised > 0)
-        return np.flatnonzero(chosen & passes)

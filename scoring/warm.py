@@ -18,6 +18,7 @@ from recalld.scoring import (
     params,
     rank,
     scan,
+    sketch,
     topk,
 )
 from recalld.scoring.params import Channel, Fusion
@@ -65,6 +66,10 @@ def _warm_vectors() -> None:
     scan.roughly_nearest_into((codes, steps), _ROWS, asked, weights, scale, _one())
     scan.rescore_into(vector, _ROWS, vector[0], _one())
     scan.nearest_into(vector, _ROWS, vector, weights, scale, _one(), _one())
+    bits, planes = np.zeros((1, 1), np.uint64), np.zeros((sketch.PLANE_COUNT, 1), np.uint64)
+    terms, numbers = np.ones((sketch.TERM_COUNT, 1), np.float32), np.ones(5, np.float32)
+    sketch.reach_into(bits, terms, planes, numbers, _one())
+    sketch.add_reach_into(_one(), scale, 1.0, 1.0, _one())
 
 
 def _warm_words() -> None:

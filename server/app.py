@@ -180,7 +180,7 @@ class App:
         loaded = await asyncio.to_thread(reload.reload, store, partitions, embedder, self.log, zone)
         measures.memories.set(loaded.memory_count)
         measures.read_only.set(bool(store.read_only_reason))
-        graphs = Graphs(self.log)
+        graphs = Graphs(self.log, self.config.server.workers)
         stack.push_async_callback(graphs.close)
         for partition in partitions:
             graphs.consider(partition)

@@ -2,7 +2,10 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from recalld.index import tentative
 from recalld.index.columns import IndexRow
 from recalld.index.filter import View
 from recalld.index.partition import PartitionIndex

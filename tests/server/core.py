@@ -121,7 +121,7 @@ class Core:
         ranking = RankingSection(exact_rows_max=exact_max)
         self.partitions = empty_partitions(self.embedder, params, ranking)
         reload.reload(store, self.partitions, self.embedder, self.log, UTC)
-        self.graphs = Graphs(self.log)
+        self.graphs = Graphs(self.log, 2)
         self.metrics = metrics.create()
         fingerprint = self.embedder.fingerprint
         sealer = Sealer(SEAL_KEY)
