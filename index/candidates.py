@@ -8,8 +8,6 @@ proposes near ones; then some may be missed.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,9 +15,10 @@ from recalld.index.evidence import Parts, Words
 from recalld.index.generation import Generation
 from recalld.index.plan import QueryPlan
 from recalld.index.sketch import PASS_SHARE_MIN, highest
-from recalld.scoring.best import ROUNDING
+from recalld.scoring.best import NOW
 from recalld.scoring.params import Fusion
 from recalld.scoring.rank import Candidates, Floats, Rows, Weights, rank
+from recalld.scoring.rivals import make_bars, rivals_into
 from recalld.scoring.sketch import add_reach_into
 from recalld.scoring.topk import kth_largest
 
@@ -119,11 +118,16 @@ def reaching(
     for part in parts:
         part.exact(probes, said[part.channel])
     ranked = rank(asked._replace(rows=probes, said=said), weights, k, 0.0)
-    chosen = logit >= np.float32(_bar(float(ranked.scores[-1])))
+    _, small, times, _ = asked.facts
+    table, settings = asked.rules
+    bars = make_bars(float(ranked.scores[-1]))
+    found = np.empty(len(logit), np.int64)
+    count = rivals_into(logit, small, times, int(settings[NOW]), table, bars, found)
+    rows, heirs = found[:count], generation.heirs.heir
     # What an heir inherits is not known yet.
-    heirs = generation.heirs.heir
-    chosen[heirs] = excluded[heirs] == 0
-    return asked._replace(rows=np.flatnonzero(chosen))
+    if len(heirs):
+        rows = np.union1d(rows, heirs[excluded[heirs] == 0])
+    return asked._replace(rows=rows)
 
 
 def _reach(generation: Generation, asked: Candidates, parts: Parts, weights: Weights) -> Floats:
@@ -140,11 +144,3 @@ def _reach(generation: Generation, asked: Candidates, parts: Parts, weights: Wei
         if weights.channels[channel]:
             logit += weights.channels[channel] * normalised
     return logit
-
-
-def _bar(score: float) -> float:
-    """Return the log-odds that a row needs for a score, if all its factors are 1."""
-    needed = score * (1 - ROUNDING)
-    if needed <= 0:
-        return -math.inf
-    return math.log(needed / (1 - needed)) - ROUNDING if needed < 1 else math.inf

@@ -17,6 +17,7 @@ from recalld.scoring import (
     masks,
     params,
     rank,
+    rivals,
     scan,
     sketch,
     topk,
@@ -96,4 +97,5 @@ def _warm_ranking() -> None:
     candidates = rank.Candidates(_ROWS, said, _facts(), rules)
     rank.rank(candidates, weights, 1, None)
     rank.promising(candidates._replace(rows=np.zeros(2, np.int64)), weights, 1, 0.1)
+    rivals.rivals_into(_one(), *_facts()[1:3], 1, table, rivals.make_bars(0.5), _ROWS.copy())
     topk.select(_one(), _ROWS, _ROWS, 1)
