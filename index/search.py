@@ -63,7 +63,7 @@ class Searcher:
         params: numbers of the ranking.
         analyzer: the one that made the postings.
         exact_max: matches up to which the graph is not asked.
-        table: half-lives, floors and factors of `params`, for `factors_into`.
+        table: half-lives, floors and factors of `params`, for `scoring.best`.
         idea_table: the same for requests that ask what was mused about.
     """
 
