@@ -35,6 +35,7 @@ from recalld.scoring.params import (
     VECTOR_SPREADS_TOTAL,
     Channel,
     Fusion,
+    Makeup,
     RankParams,
     Scale,
 )
@@ -72,7 +73,7 @@ class Searcher:
     exact_max: int
     table: NDArray[np.float64]
     idea_table: NDArray[np.float64]
-    _standard: dict[tuple[Fusion, int, bool], Weights] = field(default_factory=dict, init=False)
+    _standard: dict[tuple[Fusion, int, Makeup], Weights] = field(default_factory=dict, init=False)
 
     @cached_property
     def scales(self) -> tuple[tuple[Channel, Scale, Floats], ...]:
@@ -181,13 +182,13 @@ class Searcher:
         own = plan.weights
         if has_cues and not own.get(Channel.ROLE, 1.0):
             own = {**own, Channel.ROLE: plan.cue_weight}
-        of_turns = Channel.RELEVANCE in asked and generation.is_of_turns
+        makeup = generation.makeup if Channel.RELEVANCE in asked else Makeup.STATEMENTS
         if any(own.get(channel, 1.0) != 1.0 for channel in asked):
-            return make_weights(plan.fusion, frozenset(asked), own, of_turns)
-        key = plan.fusion, sum(1 << channel for channel in asked), of_turns
+            return make_weights(plan.fusion, frozenset(asked), own, makeup)
+        key = plan.fusion, sum(1 << channel for channel in asked), makeup
         found = self._standard.get(key)
         if found is None:
-            made = make_weights(plan.fusion, frozenset(asked), {}, of_turns)
+            made = make_weights(plan.fusion, frozenset(asked), {}, makeup)
             found = self._standard[key] = made
         return found
 
