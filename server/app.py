@@ -179,7 +179,6 @@ class App:
         graphs = Graphs(self.log, self.config.server.workers)
         stack.push_async_callback(graphs.close)
         loading = Loading(store, embedder, self.config.ranking, self.clock, measures, self.log)
-        stack.callback(loading.close)
         bytes_max = self.config.server.memory_max_mb * MIB
         partitions = Partitions(loaded.partitions, loading, graphs, measures.partitions, bytes_max)
         stack.push_async_callback(partitions.close)

@@ -15,6 +15,9 @@ from typing import Any
 from unittest.mock import Mock
 
 import structlog
+from google.protobuf.descriptor import ServiceDescriptor
+from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from recalld.index.batching import BatchingEmbedder
@@ -96,9 +99,12 @@ class Recorder:
 
     def __init__(self) -> None:
         self.handlers: dict[str, Any] = {}
+        self.responses: dict[str, type[Message]] = {}
 
-    def service(self, _descriptor: object, handlers: dict[str, Any]) -> None:
+    def service(self, descriptor: ServiceDescriptor, handlers: dict[str, Any]) -> None:
         self.handlers.update(handlers)
+        for method in descriptor.methods:
+            self.responses[method.name] = GetMessageClass(method.output_type)
 
 
 class Core:
@@ -122,13 +128,11 @@ class Core:
         stored = reload.reload(store, self.embedder, self.log).partitions
         self.graphs = Graphs(self.log, 2)
         self.metrics = metrics.create()
-        self.loading = Loading(store, self.embedder, ranking, self.clock, self.metrics, self.log)
-        self.partitions = Partitions(
-            stored, self.loading, self.graphs, self.metrics.partitions, 1 << 30
-        )
-        fingerprint = self.embedder.fingerprint
-        sealer = Sealer(SEAL_KEY)
-        self.writer = Writer(store, pool, self.partitions, self.metrics, fingerprint, UTC, sealer)
+        loading = Loading(store, self.embedder, ranking, self.clock, self.metrics, self.log)
+        shown = self.metrics.partitions
+        self.partitions = Partitions(stored, loading, self.graphs, shown, 1 << 30)
+        made_by, sealer = self.embedder.fingerprint, Sealer(SEAL_KEY)
+        self.writer = Writer(store, pool, self.partitions, self.metrics, made_by, UTC, sealer)
         config = Config() if traces is None else Config(traces=traces)
         self.traces = Traces(store.traces, pool, config.traces, "hash", self.metrics, self.log)
         self.eraser = MemoryEraser(store, self.clock)
@@ -156,13 +160,15 @@ class Core:
         recorder = Recorder()
         list(self.table.handlers(recorder))  # type: ignore[arg-type]
         self.handlers = recorder.handlers
+        self.responses = recorder.responses
 
     def caller(self, *, now_us: int = 0, deadline_s: float = math.inf, admin: bool = True) -> Call:
         return Call(TENANT, admin, "r", now_us or self.clock.now_us(), deadline_s, self.clock)
 
     async def ask(self, method: str, request: Any, **call: Any) -> Any:
         """Answers one request; keywords go to `caller`."""
-        return await self.handlers[method](request, self.caller(**call))
+        answer = await self.handlers[method](request, self.caller(**call))
+        return self.responses[method].FromString(answer) if isinstance(answer, bytes) else answer
 
     async def remember(self, user: str, *memories: types_pb2.Memory, **more: Any) -> Any:
         """Remembers memories; `agent`, `namespace`, `request_id`, and what `caller` takes."""
@@ -241,7 +247,6 @@ async def opened(
             await core.traces.close()
             await core.writer.drain()
             await core.partitions.close()
-            core.loading.close()
             await core.graphs.close()
             core.embedder.close()
 
