@@ -15,6 +15,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -154,8 +155,8 @@ def searches(partition: Partition) -> Iterator[tuple[str, dict[str, float]]]:
         plans = partition.plans(condition, by_vector=True, by_text=False)
         found = [set(index.search(plan).labels.tolist()) for plan in plans]
         hits = sum(len(got & truth(query)) for got, query in zip(found, queries, strict=True))
-        least, median = processor_ms([lambda p=plan: index.search(p) for plan in plans])
-        numpy_least, _ = processor_ms([lambda q=query: truth(q) for query in queries[:8]], 1)
+        least, median = processor_ms([partial(index.search, plan) for plan in plans])
+        numpy_least, _ = processor_ms([partial(truth, query) for query in queries[:8]], 1)
         yield (
             f"vector, {share}",
             {
@@ -167,7 +168,7 @@ def searches(partition: Partition) -> Iterator[tuple[str, dict[str, float]]]:
         )
     for name, by_vector in (("words", False), ("vector and words", True)):
         plans = partition.plans(Filter(), by_vector, by_text=True)
-        least, median = processor_ms([lambda p=plan: index.search(p) for plan in plans])
+        least, median = processor_ms([partial(index.search, plan) for plan in plans])
         yield f"{name}, 100 %", {"ms_min": least, "ms": median}
 
 
@@ -191,7 +192,7 @@ def graph_figures(partition: Partition, rows: int) -> tuple[dict[str, float], li
             len(set(ask(query).tolist()) & best)
             for query, best in zip(partition.queries, truth, strict=True)
         )
-        least, median = processor_ms([lambda q=query: ask(q) for query in partition.queries])
+        least, median = processor_ms([partial(ask, query) for query in partition.queries])
         recall = hits / (K * QUERIES)
         figures |= {f"graph_ef{ef}_ms_min": least, f"graph_ef{ef}_recall_at_10": recall}
         table.append([f"ef {ef}", recall, f"{least:.3f}", f"{median:.3f}"])
@@ -220,13 +221,13 @@ def measure(rows: int, graph_rows: int) -> Report:
     figures |= {f"batch_{count}_ms": ms for count, ms in partition.batch_ms.items()}
     generation = partition.index.generation
     block, sketch = generation.blocks[0], generation.sketch
-    sizes = {"vectors": block.vectors, "codes": block.codes}
+    sizes = {"vectors": block.vectors.nbytes, "codes": block.codes.nbytes}
     if sketch is not None:
-        sizes |= {"sketches": sketch.codes, "terms": sketch.terms}
+        sizes |= {"sketches": sketch.codes.nbytes, "terms": sketch.terms.nbytes}
         source = sketch.codes.view(np.uint8)
         copy = np.empty_like(source)
-        figures["sketch_copy_ms_min"] = processor_ms([lambda: np.copyto(copy, source)], 20)[0]
-    figures |= {f"{name}_bytes": array.nbytes for name, array in sizes.items()}
+        figures["sketch_copy_ms_min"] = processor_ms([partial(np.copyto, copy, source)], 20)[0]
+    figures |= {f"{name}_bytes": size for name, size in sizes.items()}
     tables = [
         Table(
             f"{rows:,} memories in one partition, k {K}, milliseconds of processor",

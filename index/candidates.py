@@ -27,7 +27,7 @@ from recalld.scoring.fuse import score_into
 from recalld.scoring.params import Fusion
 from recalld.scoring.rank import Weights
 from recalld.scoring.rivals import make_bars, rivals_into
-from recalld.scoring.sketch import add_reach_into
+from recalld.scoring.sketch import add_reach_into, leave_out_into
 from recalld.scoring.topk import kth_largest
 
 # Of the rows that may reach most, this many per hit are looked at exactly to find the bar.
@@ -118,16 +118,13 @@ def candidates(
         int64, ascending, all those whose score may reach the k-th best, and every heir.
     """
     logit = _reach(generation, plan, parts, words, weights)
-    np.putmask(logit, excluded != 0, -np.inf)
+    leave_out_into(excluded, logit)
     probes = highest(logit, max(PROBE_COUNT_MIN, PROBES_PER_HIT * plan.k))
     scores = _exact(generation, plan, parts, probes, words, weights, table)
-    least = kth_largest(scores, plan.k)
-    columns = generation.columns
-    found = np.empty(len(logit), np.int64)
-    count = rivals_into(
-        logit, columns.small, columns.times, plan.view.now_us, table, make_bars(least), found
-    )
-    rows, heirs = found[:count], generation.heirs.heir
+    bars = make_bars(kth_largest(scores, plan.k))
+    rows, columns = np.flatnonzero(logit >= bars[-1]), generation.columns
+    count = rivals_into(logit, columns.small, columns.times, plan.view.now_us, table, bars, rows)
+    rows, heirs = rows[:count], generation.heirs.heir
     # What an heir inherits is not known yet.
     return np.union1d(rows, heirs[excluded[heirs] == 0]) if len(heirs) else rows
 

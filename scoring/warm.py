@@ -26,6 +26,7 @@ def warm() -> None:
     terms, numbers = np.ones((sketch.TERM_COUNT, 1), np.float32), np.ones(5, np.float32)
     sketch.reach_into(bits, terms, planes, numbers, one.copy())
     sketch.add_reach_into(one, scale, 1.0, 1.0, one.copy())
+    sketch.leave_out_into(small, one.copy())
     entries = np.array([1, keyword.NO_ENTRY], dtype=np.int64)
     starts = np.array([0, 2], dtype=np.int64)
     words = np.ones((2, 1), dtype=np.float32)
