@@ -1,13 +1,12 @@
 """Time a local embedding model, alone and in batches, and weigh it in memory.
 
-    python -m recalld.bench.bench_embedder [--model DIR] [--threads N]
+    python -m recalld.bench.bench_embedder [--model DIR] [--threads N] [--json FILE]
 
 Times are whole calls, tokenising included. Every figure is the best of three medians, for other
-work on the machine only ever makes a call slower. It prints a table, then one JSON object.
+work on the machine only ever makes a call slower.
 """
 
 import argparse
-import json
 import os
 import statistics
 import sys
@@ -17,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from recalld.bench.report import Report, Table, provenance, say, show
+from recalld.bench.report import Report, Table, provenance, publish
 from recalld.index.batching import REQUESTS_PER_RUN_MAX, BatchingEmbedder
 from recalld.index.embedder import (
     UNRELATED_MEMORIES,
@@ -132,6 +131,7 @@ def main(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("--model", type=Path, default=default_model_dir(os.environ), metavar="DIR")
     parser.add_argument("--threads", type=int, default=1, help="onnxruntime threads (default: 1)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures here")
     given = parser.parse_args(arguments)
     try:
         figures = measure(given.model, given.threads)
@@ -139,10 +139,7 @@ def main(arguments: Sequence[str]) -> int:
         sys.stderr.write(f"error: {error}\n")
         return 1
     facts = {**provenance(), "model": given.model.name, "threads": given.threads}
-    notes = [", ".join(f"{name} {value}" for name, value in facts.items())]
-    show(Report(figures, [table(figures)], notes))
-    rounded = {name: round(value, 4) for name, value in figures.items()}
-    say(json.dumps({**facts, **rounded}, ensure_ascii=False))
+    publish(Report(facts | figures, [table(figures)]), given.json)
     return 0
 
 
