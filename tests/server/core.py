@@ -129,8 +129,7 @@ class Core:
         self.graphs = Graphs(self.log, 2)
         self.metrics = metrics.create()
         loading = Loading(store, self.embedder, ranking, self.clock, self.metrics, self.log)
-        shown = self.metrics.partitions
-        self.partitions = Partitions(stored, loading, self.graphs, shown, 1 << 30)
+        self.partitions = Partitions(stored, loading, self.graphs, self.metrics.partitions, 1 << 30)
         made_by, sealer = self.embedder.fingerprint, Sealer(SEAL_KEY)
         self.writer = Writer(store, pool, self.partitions, self.metrics, made_by, UTC, sealer)
         config = Config() if traces is None else Config(traces=traces)
