@@ -86,6 +86,7 @@ class Beside:
             f"{name}_p99_to_quiet": self.ratio,
             f"{name}_s": self.took_s,
             f"{name}_processor_s": self.spent_s,
+            f"{name}_busy_recalls": self.busy.count,
         }
 
 
@@ -142,9 +143,9 @@ def snapshot(number: int) -> Work:
     return _call(SNAPSHOT_METHOD, [body])
 
 
-def writes(number: int) -> Work:
-    """Batches with given vectors, one after the other, until the log must have been taken in."""
-    batches = 1 + LOG_BYTES // ROW_BYTES // BATCH
+def writes(number: int, log_bytes: int) -> Work:
+    """Batches with given vectors, one after the other, until the log must have grown by so much."""
+    batches = 1 + log_bytes // ROW_BYTES // BATCH
     vectors = unit_vectors(batches * BATCH, seed=5).reshape(batches, BATCH, DIM)
     fingerprint = HashEmbedder(DIM).fingerprint
     user_id = f"written-{number}"
@@ -169,14 +170,14 @@ def _call(method: str, bodies: list[bytes]) -> Work:
     return work
 
 
-def run(memories: int, rounds: int, quiet_s: float) -> Report:
+def run(memories: int, rounds: int, quiet_s: float, log_bytes: int = LOG_BYTES) -> Report:
     """One server with a small user that is asked, a large one, and many small ones."""
     large = memories // 2
     small = (memories - large - ASKED_SIZE) // SMALL_SIZE
     sizes = {ASKED: ASKED_SIZE, LARGE: large} | {f"u{n}": SMALL_SIZE for n in range(small)}
     works = {
         "snapshot": [snapshot(n) for n in range(rounds)],
-        "writes with checkpoints": [writes(n) for n in range(rounds)],
+        "writes with checkpoints": [writes(n, log_bytes) for n in range(rounds)],
         "purge of a small user": [purge(f"u{n}") for n in range(rounds)],
         "purge of the large user": [purge(LARGE)],
     }
