@@ -17,6 +17,7 @@ from recalld.scoring.params import (
     CONFLICTED,
     EXPIRED,
     PRIVATE,
+    SHARED,
     STATUS_COUNT,
     SUPERSEDED,
     SYSTEM,
@@ -101,7 +102,15 @@ def view_into(alive, small, times, agents, view, statuses, excluded):  # type: i
     now = view[NOW]
     as_of = view[AS_OF]
     known_at = view[KNOWN_AT]
+    # Most memories are plain, and plain ones stay: told without a branch, many at once.
+    is_usual = as_of == 0 and known_at == 0 and statuses[ACTIVE] != 0
     for i in range(excluded.shape[0]):
+        odd = np.uint8(alive[i] == 0) | np.uint8(small[VISIBILITY, i] != SHARED)
+        odd |= np.uint8(small[STATUS, i] != ACTIVE)
+        excluded[i] = odd | np.uint8((times[EXPIRE_TIME, i] | times[VALID_TO, i]) != 0)
+    for i in range(excluded.shape[0]):
+        if excluded[i] == 0 and is_usual:
+            continue
         if alive[i] == 0:
             excluded[i] = _REMOVED
             continue
