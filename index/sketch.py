@@ -22,7 +22,7 @@ from recalld.scoring.sketch import BLOCK_COUNT, LEVEL_MAX, PLANE_COUNT, TERM_COU
 Floats = NDArray[np.float32]
 WIDTH = 5.0
 # Rows below which a look at each of them in 8 bits is as fast: measured.
-SKETCH_COUNT_MIN = 6_000
+SKETCH_COUNT_MIN = 8_192
 # Share of the rows from which on a pass over all sketches costs less than a look at each row that
 # matches: 3 ns against 14 in 8 bits and as much again for its factors, measured at 100,000 rows.
 PASS_SHARE_MIN = 0.05
