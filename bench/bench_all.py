@@ -47,6 +47,7 @@ BENCHES: Mapping[str, Bench] = {
     "fairness": Bench(quick=None),  # floods with texts take minutes
     "restart": Bench(),
     "purge": Bench(quick=("--memories", "10000")),
+    "disturbance": Bench(),
 }
 
 
