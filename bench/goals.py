@@ -133,6 +133,15 @@ GOALS = (
     Goal(
         "errors under open-loop load at 70 % of the peak", "load.errors", 0.0, beside="load.seconds"
     ),
+    *(
+        Goal(
+            f"recall beside {name}: p99 against the quiet one's",
+            f"load.{name}_p99_to_quiet",
+            1.5,
+            beside="load.quiet_p99_ms",
+        )
+        for name in ("checkpoints", "snapshots", "purges")
+    ),
 )
 
 COLUMNS = ("goal", "figure", "baseline", "bound", "verdict")

@@ -87,16 +87,11 @@ def ours(size: int, queries: NDArray[np.float32], exact: NDArray[np.int64]) -> l
             close()
     right = share_found([[number_of(hit.memory.content) for hit in some] for some in hits], exact)
     return [
-        Found(
-            "recalld over gRPC",
-            found.ours.p50_s,
-            found.ours.p99_s,
-            found.ours.processor_s[1],
-            right,
-        ),
-        Found(
-            "bare gRPC echo", found.echo.p50_s, found.echo.p99_s, found.echo.processor_s[1], None
-        ),
+        Found(name, side.best.p50_s, side.best.p99_s, min(side.processor_s[1]), share)
+        for name, side, share in (
+            ("recalld over gRPC", found.ours, right),
+            ("bare gRPC echo", found.echo, None),
+        )
     ]
 
 
