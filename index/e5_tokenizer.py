@@ -54,7 +54,7 @@ def kept_pieces(pieces: Sequence[str], prune: Prune) -> list[int]:
     if prune == "none":
         return list(range(len(pieces)))
     ordinary = range(SPECIAL_COUNT, len(pieces) - 1)
-    return [*range(SPECIAL_COUNT), *(i for i in ordinary if _is_zh_en(pieces[i]))]
+    return [*range(SPECIAL_COUNT), *(i for i in ordinary if is_zh_en(pieces[i]))]
 
 
 def build_tokenizer(container: E5Container, kept: Sequence[int], max_tokens: int) -> Tokenizer:
@@ -99,5 +99,6 @@ def _normalizer() -> normalizers.Normalizer:
     )
 
 
-def _is_zh_en(piece: str) -> bool:
+def is_zh_en(piece: str) -> bool:
+    """Whether a piece has no letter of a script other than Latin and Han."""
     return all(any(low <= ord(char) <= high for low, high in ZH_EN_RANGES) for char in piece)

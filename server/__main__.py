@@ -53,6 +53,8 @@ Examples:
 
   recalld serve --listen unix:/run/recalld/recalld.sock --config recalld.toml
 
+  recalld serve --embedder fast
+
 Unless credentials are asked for, whoever reaches the address may read and
 write everything: keep to loopback, or to a Unix socket, which admits the
 server's own user only. Any other address needs credentials and TLS:
@@ -111,7 +113,11 @@ ModelDir = Annotated[
 ]
 EmbedderKind = Annotated[
     str | None,
-    typer.Option(help="onnx (default) or hash (model-free, for tests)", show_default=False),
+    typer.Option(
+        help="onnx (default), fast (four times as fast, without relevance) or hash (model-free, "
+        "for tests)",
+        show_default=False,
+    ),
 ]
 TestClock = Annotated[
     bool,

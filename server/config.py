@@ -75,6 +75,11 @@ class Config(BaseSettings):
         """
         if self.embedder.queue_max < 256:
             raise ValueError("embedder.queue_max must be at least 256, one Remember batch")
+        if self.embedder.kind == "fast" and self.embedder.model_dir is not None:
+            raise ValueError(
+                "embedder.model_dir: kind = fast has a folder of its own; leave model_dir unset, "
+                "or set kind = onnx to load it"
+            )
         self._check_tls()
         if not (listening.is_local(self.server.listen) or self.server.allow_insecure):
             lacking = [

@@ -6,7 +6,7 @@ from functools import partial
 
 from recalld.index.analyzer import Analyzer
 from recalld.index.batching import BatchingEmbedder
-from recalld.index.embedder import Embedder, default_model_dir
+from recalld.index.embedder import Embedder, default_model_dir, fast_model_dir
 from recalld.index.judge import Judge
 from recalld.index.partition import PartitionIndex
 from recalld.scoring.params import RankParams, Scale
@@ -27,7 +27,8 @@ def make_embedder(section: EmbedderSection) -> tuple[Embedder, str]:
         return HashEmbedder(section.hash_dim), "hash"
     from recalld.index.onnx_embedder import OnnxEmbedder
 
-    folder = section.model_dir or default_model_dir(environment())
+    standard = fast_model_dir if section.kind == "fast" else default_model_dir
+    folder = section.model_dir or standard(environment())
     return OnnxEmbedder(folder, threads=section.threads), folder.name
 
 

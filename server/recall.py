@@ -35,7 +35,6 @@ from recalld.server.partition import Partition
 from recalld.server.partitions import Partitions
 from recalld.server.partners import with_partners
 from recalld.server.query import (
-    CONTEXT_WEIGHT,
     INLINE_ROW_COUNT_MAX,
     Query,
     make_query,
@@ -223,13 +222,11 @@ class Recall:
         min_score: float | None = None,
     ) -> QueryPlan:
         """One partition's search."""
-        vector_count = 0 if query.vectors is None else len(query.vectors)
         return QueryPlan(
             view=asked.view,
             filter=condition,
             vectors=query.vectors,
-            with_relevance=query.with_relevance,
-            vector_weights=(1.0, *[CONTEXT_WEIGHT] * (vector_count - 1)),
+            vector_weights=query.vector_weights,
             texts=query.texts,
             text_weights=text_weights(query.texts),
             k=k or asked.k,

@@ -123,11 +123,13 @@ class StorageSection(Section):
 class EmbedderSection(Section):
     """The embedding model."""
 
-    kind: Literal["onnx", "hash"] = Field(
-        "onnx", description="onnx: real model; hash: model-free, for tests"
+    kind: Literal["onnx", "fast", "hash"] = Field(
+        "onnx",
+        description="onnx: the default model, or that of model_dir; fast: the one that "
+        "`make model-fast` builds; hash: model-free, for tests",
     )
     model_dir: Path | None = Field(
-        None, description="model folder; unset: the one `make model` builds"
+        None, description="model folder of kind = onnx; unset: the one `make model` builds"
     )
     threads: Annotated[int, Field(ge=1, le=64)] = Field(1, description="onnxruntime threads")
     cache_entries: Annotated[int, Field(ge=0, le=1_000_000)] = Field(

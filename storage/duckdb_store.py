@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from recalld.storage import commands, database_file, duckdb_file, rules
+from recalld.storage import commands, database_file, duckdb_file, room, rules, wal
 from recalld.storage.counters import Counters
 from recalld.storage.database_file import size_bytes
 from recalld.storage.duckdb_file import DuckDBFile
@@ -111,7 +111,7 @@ class DuckDBStore:
 
     def _start_writer(self) -> BatchWriter:
         """What takes batches and jobs from now on."""
-        return GroupWriter(self._commit)
+        return GroupWriter(self._commit, self)
 
     def submit(self, batch: WriteBatch) -> Future[None]:
         """See `Store.submit`."""
@@ -186,7 +186,7 @@ class DuckDBStore:
         Raises:
             CopyFailed, OSError: it could not be written; nothing of it stays.
         """
-        _, copy = duckdb_file.copy_paths(self._path)
+        _, copy = database_file.copy_paths(self._path)
         self._file.copy_to(copy)
         self._files.rename(copy, target)
 
@@ -212,6 +212,22 @@ class DuckDBStore:
             lines.append(str(error))
         return lines
 
+    def mend(self) -> None:
+        """See `writer.Recovery`; the file is opened anew and the failed group cut from its log.
+
+        Raises:
+            Corrupt: the file holds more than what was acknowledged.
+            FileRefused, OSError: it does not open yet.
+        """
+        self._file.reopen(partial(wal.cut_to, self._wal_path, self._wal_bytes, self._files))
+        self._files.sync_directory(self._path.parent)
+        if self._queries.revisions() != self._durable:
+            raise Corrupt(self._path, "holds a batch that was not acknowledged; restart the server")
+
+    def require_room(self) -> None:
+        """See `writer.Recovery`."""
+        room.require_room(self._path.parent)
+
     def close(self) -> None:
         """See `Store.close`."""
         with self._state_lock:
@@ -229,7 +245,8 @@ class DuckDBStore:
         start_ns = time.perf_counter_ns()
         orders = [(batch.tenant, batch.purge) for batch in batches if batch.purge]
         self._file.execute("BEGIN")
-        applied = commands.apply_group(self._file, batches, self._label_max, self._durable)
+        known = commands.Known(self._label_max, self._durable, self._recent.may_have)
+        applied = commands.apply_group(self._file, batches, known)
         # Behind the writes of the group: an earlier batch of it may have changed the same row.
         dropped = [key for order in orders for key in self.purges.apply(*order)]
         self._file.execute("COMMIT")
@@ -251,20 +268,16 @@ class DuckDBStore:
         return count
 
     def _rewrite(self) -> CopyFailed | None:
-        fresh, _ = duckdb_file.copy_paths(self._path)
+        fresh, _ = database_file.copy_paths(self._path)
         try:
             self._file.copy_to(fresh)
         except CopyFailed as error:  # The database is as it was, so writing may go on.
             return error
         fresh.chmod(database_file.FILE_MODE)
         self._files.sync_file(fresh)
-        self._file.exchange(partial(self._put_in_place, fresh))
+        self._file.exchange(partial(database_file.put_in_place, fresh, self._path, self._files))
         self._wal_bytes = size_bytes(self._wal_path)
         return None
-
-    def _put_in_place(self, fresh: Path) -> None:
-        self._files.rename(fresh, self._path)
-        self._files.sync_directory(self._path.parent)
 
     def _run(self, job: Callable[[], Any]) -> Future[Any]:
         return self._writer.run(job)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from recalld.index import model_build, model_source
+from recalld.index import model_build, model_output, model_source
 from recalld.index.embedder import cache_dir, measure_calibration
 from recalld.index.model_build import EXPECTED_SHA256, MEMBER, BuildOptions, build, is_up_to_date
 from recalld.index.model_folder import hash_file
@@ -99,7 +99,7 @@ def test_failed_build_leaves_the_old_model(
     """A build that fails half-way changes nothing in the folder."""
     options = BuildOptions(tmp_path / "out", cache_dir(environment), kind="fp32")
     build(options)
-    monkeypatch.setattr(model_build, "OnnxEmbedder", None)
+    monkeypatch.setattr(model_output, "OnnxEmbedder", None)
     with pytest.raises(TypeError):
         build(BuildOptions(options.out, options.cache, kind="q8"))
     assert is_up_to_date(options)

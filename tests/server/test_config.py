@@ -66,6 +66,12 @@ def test_names_of_others_are_left_alone() -> None:
         ({"server": {"workers": 0}}, {}, "", "server.workers"),
         ({}, {"RECALLD_SERVER__WORKERS": "many"}, "", "server.workers"),
         ({}, {"RECALLD_EMBEDDER_KIND": "magic"}, "", "embedder.kind"),
+        (
+            {},
+            {"RECALLD_EMBEDDER_KIND": "fast", "RECALLD_MODEL_DIR": "/model"},
+            "",
+            "embedder.model_dir",
+        ),
         ({}, {}, "[ranking]\nmin_score = nan\n", "ranking.min_score"),
         ({}, {}, "[server]\ndrain_s = inf\n", "server.drain_s"),
         ({"embedder": {"queue_max": 255}}, {}, "", "embedder.queue_max"),

@@ -59,7 +59,7 @@ RULES = {
         DISK_ORDER,
         {
             "storage/fsio.py": "the one caller in the server",
-            "index/model_build.py": "publishes files of the model when they are complete",
+            "index/model_output.py": "publishes files of a model when they are complete",
             "index/model_source.py": "publishes a wheel when it is complete",
             "clients/cli/transfer_commands.py": "publishes an export when it is complete",
             "bench/bench_store.py": "measures what a bare fsync costs",
