@@ -12,6 +12,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -21,7 +23,7 @@ from recalld.index.backend import LABEL_MAX
 from recalld.index.dictionary import Dictionary, canonical
 from recalld.index.errors import BadLabel, BadPlan
 from recalld.index.growth import grown
-from recalld.scoring.masks import SMALL_COUNT, TIME_COUNT
+from recalld.scoring.masks import EVENT_TIME, SMALL_COUNT, TIME_COUNT
 from recalld.scoring.params import (
     DOUBT_COUNT,
     IMPORTANCE_COUNT,
@@ -30,6 +32,7 @@ from recalld.scoring.params import (
     STATUS_COUNT,
     VISIBILITY_COUNT,
 )
+from recalld.scoring.rank import Facts
 
 STRING_FIELDS = (
     "key",
@@ -53,6 +56,8 @@ _LIMITS = (
     DOUBT_COUNT,
 )
 _NAMES = ("kind", "status", "importance", "stated_by", "visibility", "doubt")
+_small_of = attrgetter(*_NAMES)
+_strings_of = attrgetter(*STRING_FIELDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,14 +113,7 @@ class IndexRow:
 
     def small(self) -> tuple[int, ...]:
         """Return the row of the uint8 block, in the order of recalld.scoring.masks."""
-        return (
-            self.kind,
-            self.status,
-            self.importance,
-            self.stated_by,
-            self.visibility,
-            self.doubt,
-        )
+        return _small_of(self)
 
     def times(self) -> tuple[int, ...]:
         """Return the row of the time block, in the order of recalld.scoring.masks."""
@@ -136,15 +134,7 @@ class IndexRow:
 
     def strings(self) -> tuple[str, ...]:
         """Return the strings in the order of STRING_FIELDS."""
-        return (
-            self.key,
-            self.agent_id,
-            self.session_id,
-            self.namespace,
-            self.source_session_id,
-            self.source_uri,
-            self.language,
-        )
+        return _strings_of(self)
 
 
 @dataclass(frozen=True)
@@ -193,6 +183,17 @@ class Columns:
             Dictionary({}),
             {},
         )
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What the ranking looks at whatever is asked."""
+        return self.labels, self.small, self.times, self.confidence
+
+    @cached_property
+    def event_places(self) -> NDArray[np.float64]:
+        """Share of the rows whose event is no later than a row's, float64[count], in (0, 1]."""
+        event = self.times[EVENT_TIME, : self.count]
+        return np.searchsorted(np.sort(event), event, side="right") / max(1, self.count)
 
     def row(self, label: int) -> int:
         """Return the live row of a label in this view, or -1."""

@@ -15,6 +15,9 @@ from typing import Any
 from unittest.mock import Mock
 
 import structlog
+from google.protobuf.descriptor import ServiceDescriptor
+from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from recalld.index.batching import BatchingEmbedder
@@ -95,9 +98,12 @@ class Recorder:
 
     def __init__(self) -> None:
         self.handlers: dict[str, Any] = {}
+        self.responses: dict[str, type[Message]] = {}
 
-    def service(self, _descriptor: object, handlers: dict[str, Any]) -> None:
+    def service(self, descriptor: ServiceDescriptor, handlers: dict[str, Any]) -> None:
         self.handlers.update(handlers)
+        for method in descriptor.methods:
+            self.responses[method.name] = GetMessageClass(method.output_type)
 
 
 class Core:
@@ -153,13 +159,15 @@ class Core:
         recorder = Recorder()
         list(self.table.handlers(recorder))  # type: ignore[arg-type]
         self.handlers = recorder.handlers
+        self.responses = recorder.responses
 
     def caller(self, *, now_us: int = 0, deadline_s: float = math.inf, admin: bool = True) -> Call:
         return Call(TENANT, admin, "r", now_us or self.clock.now_us(), deadline_s, self.clock)
 
     async def ask(self, method: str, request: Any, **call: Any) -> Any:
         """Answers one request; keywords go to `caller`."""
-        return await self.handlers[method](request, self.caller(**call))
+        answer = await self.handlers[method](request, self.caller(**call))
+        return self.responses[method].FromString(answer) if isinstance(answer, bytes) else answer
 
     async def remember(self, user: str, *memories: types_pb2.Memory, **more: Any) -> Any:
         """Remembers memories; `agent`, `namespace`, `request_id`, and what `caller` takes."""
