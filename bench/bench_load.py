@@ -108,7 +108,8 @@ def disturbed(
             with beside(work) as done:
                 outcomes = measured()
             quiet = measured()
-            ratio = outcomes.answered().p99_s / min(before_s, quiet.answered().p99_s)
+            quiet_s = min(before_s, quiet.answered().p99_s)
+            ratio = outcomes.answered().p99_s / quiet_s if done() else float("nan")
             rows.append([name, done(), *_cells(outcomes), f"{ratio:.2f}"])
             rows.append(["nothing", None, *_cells(quiet), None])
             figures |= _figures(name, outcomes) | {f"{name}_p99_to_quiet": ratio}

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from itertools import count
 from threading import Event
 
+import grpc
+
 from recalld.bench.corpus import DIM, unit_vectors
 from recalld.bench.requests import write
 from recalld.bench.target import CALL_TIMEOUT_S, Target
@@ -23,6 +25,7 @@ from recalld.v1.types_pb2 import Scope
 PURGED_USERS, PURGED_SIZE = 20, 500  # users that are there to be purged
 BATCH, METADATA_BYTES = 64, 15_000  # a batch takes a megabyte of the log, which is folded in at 16
 USERS = 8
+RETRY_S = 0.05
 
 Work = Callable[[int], object]
 """Does the n-th piece of work."""
@@ -73,11 +76,10 @@ def works(server: RunningServer, target: Target) -> Iterator[tuple[str, Work]]:
 def beside(work: Work) -> Iterator[Callable[[], int]]:
     """Does the work over and over until the context ends, then waits for the piece in hand.
 
+    A busy server may turn a call away; the piece is then begun anew.
+
     Yields:
         How many pieces are done so far.
-
-    Raises:
-        RpcError: a call failed; raised at the end of the context.
     """
     done = 0
     stop = Event()
@@ -85,8 +87,11 @@ def beside(work: Work) -> Iterator[Callable[[], int]]:
     def loop() -> None:
         nonlocal done
         while not stop.is_set():
-            work(done)
-            done += 1
+            try:
+                work(done)
+                done += 1
+            except grpc.RpcError:
+                stop.wait(RETRY_S)
 
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(loop)
