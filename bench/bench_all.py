@@ -38,6 +38,7 @@ class Bench:
 
 BENCHES: Mapping[str, Bench] = {
     "kernels": Bench(),
+    "search": Bench(),
     "embedder": Bench(quick=()),
     "store": Bench(),
     "writes": Bench(),

@@ -101,6 +101,13 @@ GOALS = (
         for kernel, read in (("scan_int8", "read_int8"), ("rescore_float32", "read_float32"))
     ),
     Goal(
+        "search of 1,000 memories by text, all channels: processor time",
+        "search.text_all_channels_us_1000",
+        500.0,
+        "us",
+        beside="search.NumPy_nearest_us_1000",
+    ),
+    Goal(
         "durable write of one memory: p50",
         "writes.single_p50_ms",
         4.0,
