@@ -39,6 +39,8 @@ class Bench:
 BENCHES: Mapping[str, Bench] = {
     "kernels": Bench(),
     "search": Bench(),
+    "large": Bench(quick=("--rows", "10000", "--graph-rows", "0")),
+    "search": Bench(),
     "embedder": Bench(quick=()),
     "store": Bench(),
     "writes": Bench(),
