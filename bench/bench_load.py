@@ -5,8 +5,7 @@
 Recall by vector over 1,000 memories, by key, and nine recalls by vector to one durable write. For
 each the peak is found by closed loops; then 70 % of it is sent evenly (open loop), each call timed
 from when it was due, so that a slow answer also counts for the calls behind it. A bare gRPC echo of
-the same answer at the same rate shows what client and machine take for themselves. Then recalls by
-vector at 30 % of their peak, alone and beside checkpoints, snapshots and purges.
+the same answer at the same rate shows what client and machine take for themselves.
 """
 
 import argparse
@@ -19,14 +18,11 @@ import numpy as np
 
 from recalld.bench import goals
 from recalld.bench.corpus import DIM, fill, serving, unit_vectors
-from recalld.bench.disturbance import beside, purged_users, works
 from recalld.bench.echo import METHOD, echo_process
 from recalld.bench.load import RECALL_METHOD, percentiles, raw_call
 from recalld.bench.open_loop import Outcomes, Request, sender_to
 from recalld.bench.report import QUICK, Cell, Figure, Report, Table, command, progress, provenance
 from recalld.bench.requests import REMEMBER_METHOD, by_key, by_vector, write
-from recalld.bench.target import connect
-from recalld.client.testing import RunningServer
 from recalld.index.hash_embedder import HashEmbedder
 
 USER, SIZE = "user", 1_000
@@ -36,7 +32,6 @@ WRITERS = 50  # users that the mix writes to
 IN_FLIGHT = (4, 16, 64)
 SHARE = 0.7  # of the peak
 TIMEOUT_S = 5.0
-DISTURBED_SHARE = 0.3
 SECONDS, QUICK_SECONDS = 8.0, 2.0
 PEAK_S, QUICK_PEAK_S = 2.0, 0.5
 
@@ -51,7 +46,6 @@ COLUMNS = (
     "errors",
     "sender late p99 ms",
 )
-BESIDE_COLUMNS = ("beside", "done", *COLUMNS[2:], "p99 to quiet")
 
 
 def kinds() -> Iterator[tuple[str, Request]]:
@@ -87,42 +81,13 @@ async def steady(address: str, request: Request, rate: float, seconds: float) ->
         return await sender.open_loop(rate, seconds)
 
 
-def disturbed(
-    server: RunningServer, request: Request, rate: float, seconds: float
-) -> tuple[list[list[Cell]], dict[str, Figure]]:
-    """Recalls beside each kind of work, and alone before and after it.
-
-    Returns:
-        Rows, and figures with the 99th percentile against that of the quieter neighbour.
-    """
-
-    def measured() -> Outcomes:
-        return asyncio.run(steady(server.target, request, rate, seconds))
-
-    quiet = measured()
-    rows: list[list[Cell]] = [["nothing", None, *_cells(quiet), None]]
-    figures = _figures("quiet", quiet)
-    with connect(server.target) as target:
-        for name, work in works(server, target):
-            before_s = quiet.answered().p99_s
-            with beside(work) as done:
-                outcomes = measured()
-            quiet = measured()
-            quiet_s = min(before_s, quiet.answered().p99_s)
-            ratio = outcomes.answered().p99_s / quiet_s if done() else float("nan")
-            rows.append([name, done(), *_cells(outcomes), f"{ratio:.2f}"])
-            rows.append(["nothing", None, *_cells(quiet), None])
-            figures |= _figures(name, outcomes) | {f"{name}_p99_to_quiet": ratio}
-    return rows, figures
-
-
 def run(seconds: float, peak_s: float) -> Report:
     """Every kind of call, each beside its echo."""
     figures: dict[str, Figure] = {**provenance(), "seconds": seconds}
     rows: list[list[Cell]] = []
-    errors, peaks = 0, {}
-    with TemporaryDirectory(prefix="recalld-bench-") as name, progress("load", 4) as step:
-        fill(Path(name), {USER: SIZE, **purged_users()})
+    errors = 0
+    with TemporaryDirectory(prefix="recalld-bench-") as name, progress("load", 3) as step:
+        fill(Path(name), {USER: SIZE})
         with serving(Path(name)) as server:
             for kind, request in kinds():
                 best = asyncio.run(peak(server.target, request, peak_s))
@@ -133,15 +98,11 @@ def run(seconds: float, peak_s: float) -> Report:
                 figures |= {f"{kind}_peak_per_s": best, **_figures(kind, outcomes)}
                 figures |= _figures(f"{kind}_echo", echo)
                 errors += outcomes.errors
-                peaks[kind] = (request, DISTURBED_SHARE * best)
                 step()
-            beside_rows, found = disturbed(server, *peaks["vector"], min(seconds, SECONDS))
-            step()
-    figures |= {**found, "errors": errors}
+    figures["errors"] = errors
     title = f"Open loop at {SHARE:.0%} of the peak, {seconds:g} s each"
     tables = [
         Table(title, COLUMNS, rows),
-        Table("Recall by vector beside other work", BESIDE_COLUMNS, beside_rows),
         goals.table_of("load", figures),
     ]
     return Report(figures, tables)

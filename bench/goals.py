@@ -142,12 +142,17 @@ GOALS = (
     ),
     *(
         Goal(
-            f"recall beside {name}: p99 against the quiet one's",
-            f"load.{name}_p99_to_quiet",
+            f"recalls beside {work}: p99 against the quiet one",
+            f"disturbance.{work.replace(' ', '_')}_p99_to_quiet",
             1.5,
-            beside="load.quiet_p99_ms",
+            beside=f"disturbance.{work.replace(' ', '_')}_quiet_p99_ms",
         )
-        for name in ("checkpoints", "snapshots", "purges")
+        for work in (
+            "snapshot",
+            "writes with checkpoints",
+            "purge of a small user",
+            "purge of the large user",
+        )
     ),
 )
 
