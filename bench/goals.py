@@ -140,6 +140,20 @@ GOALS = (
     Goal(
         "errors under open-loop load at 70 % of the peak", "load.errors", 0.0, beside="load.seconds"
     ),
+    *(
+        Goal(
+            f"recalls beside {work}: p99 against the quiet one",
+            f"disturbance.{work.replace(' ', '_')}_p99_to_quiet",
+            1.5,
+            beside=f"disturbance.{work.replace(' ', '_')}_quiet_p99_ms",
+        )
+        for work in (
+            "snapshot",
+            "writes with checkpoints",
+            "purge of a small user",
+            "purge of the large user",
+        )
+    ),
 )
 
 COLUMNS = ("goal", "figure", "baseline", "bound", "verdict")
