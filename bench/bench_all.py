@@ -38,6 +38,8 @@ class Bench:
 
 BENCHES: Mapping[str, Bench] = {
     "kernels": Bench(),
+    "search": Bench(),
+    "large": Bench(quick=("--rows", "10000", "--graph-rows", "0")),
     "embedder": Bench(quick=()),
     "store": Bench(),
     "writes": Bench(),
@@ -46,6 +48,7 @@ BENCHES: Mapping[str, Bench] = {
     "fairness": Bench(quick=None),  # floods with texts take minutes
     "restart": Bench(),
     "purge": Bench(quick=("--memories", "10000")),
+    "disturbance": Bench(),
 }
 
 
