@@ -34,7 +34,7 @@ from recalld.v1.types_pb2 import Scope as WireScope
 
 DIM = 384
 WORDS, VOCABULARY = 14, 8_000
-CALLED = 200  # users who call
+CALLED = 100  # users who call; all of them fit into the default budget
 NOW_US = 1_700_000_000_000_000
 WARMING_POLL_S = 2.0
 COPY_MEMORY_BYTES = 1 << 30
