@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from recalld.index.backend import IndexBackend
 from recalld.index.columns import Columns
 from recalld.index.cues import CueBlock, CueVectors
+from recalld.index.embedder import RequestBackground
 from recalld.index.evidence import Words
 from recalld.index.exact import VectorBlock
 from recalld.index.heirs import Heirs, find_heirs
@@ -30,6 +31,7 @@ class Generation:
         graph: approximate index over the live rows, or None.
         roles: what is known of the roles of the same rows.
         cues: of the same memories, by label.
+        fingerprint: of the model that made the vectors.
     """
 
     columns: Columns
@@ -38,6 +40,26 @@ class Generation:
     graph: IndexBackend | None = None
     roles: RoleRows = field(default_factory=RoleRows)
     cues: CueBlock = field(default_factory=CueBlock)
+    fingerprint: str = ""
+
+    @staticmethod
+    def empty(
+        dim: int, parts: int, requests: RequestBackground | None, fingerprint: str
+    ) -> Generation:
+        """Return a generation without rows, for `parts` vectors of width `dim` each."""
+        return Generation(
+            Columns.empty(),
+            Postings(),
+            tuple(VectorBlock.empty(dim) for _ in range(parts)),
+            cues=CueBlock(background=requests),
+            fingerprint=fingerprint,
+        )
+
+    def or_as_read(self, reading: Reading | None) -> Reading:
+        """Return what was read, or, where that is of another model or nothing, this generation."""
+        if reading is None or reading.generation.fingerprint != self.fingerprint:
+            return Reading(self)
+        return reading
 
     def compacted(self) -> Generation:
         """Return the generation with its live rows only, without a graph.
@@ -50,6 +72,7 @@ class Generation:
             self.postings.compacted(kept),
             tuple(block.compacted(kept) for block in self.blocks),
             cues=self.cues,
+            fingerprint=self.fingerprint,
         )
 
     def with_cues(self, cues: CueVectors) -> Generation:
