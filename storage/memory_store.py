@@ -15,7 +15,9 @@ from dataclasses import dataclass, field, replace
 from recalld.storage import rules
 from recalld.storage.counters import Counters
 from recalld.storage.errors import StoreClosed
+from recalld.storage.memory_renewals import MemoryRenewals
 from recalld.storage.purge import PurgeOrder, StoredPurge
+from recalld.storage.renewal import Renewal
 from recalld.storage.store import (
     Partition,
     StoredMemory,
@@ -36,6 +38,7 @@ class MemoryImage:
     revisions: dict[str, int] = field(default_factory=dict)
     traces: dict[tuple[str, str], StoredTrace] = field(default_factory=dict)
     sealed: dict[tuple[int, str], bytes] = field(default_factory=dict)
+    renewals: dict[int, Renewal] = field(default_factory=dict)
     purges: dict[str, StoredPurge] = field(default_factory=dict)
     tombstones: dict[bytes, int] = field(default_factory=dict)
     label_max: int = 0
@@ -57,6 +60,7 @@ class MemoryStore:
         self._commit_count = 0
         self.traces = MemoryTraces(self._opened)
         self.sealed = MemorySealed(self._opened)
+        self.renewals = MemoryRenewals(self._opened)
         self.purges = MemoryPurges(self._opened)
 
     def submit(self, batch: WriteBatch) -> Future[None]:
@@ -260,6 +264,7 @@ class MemoryPurges:
         image = self._opened()
         for record in order.records:
             image.memories.pop(record.label, None)
+            image.renewals.pop(record.label, None)
             image.label_max = max(image.label_max, record.label)
         image.sealed = {key: s for key, s in image.sealed.items() if key[0] in image.memories}
         ids = [record.id.encode() for record in order.records]

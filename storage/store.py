@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from recalld.storage.purge import PurgeOrder, PurgeStore
 from recalld.storage.record import MemoryRecord
+from recalld.storage.renewal import RenewalStore
 from recalld.storage.sealed_value import SealedStore, SealedValue
 
 BATCH_ROW_COUNT_MAX = 4_096
@@ -186,6 +187,7 @@ class Store(Protocol):
             StoreReadOnly; "" = it takes writes.
         traces: kept traces of recalls.
         sealed: sealed originals.
+        renewals: vectors of another model that wait for their place.
         purges: what was purged.
 
     Thread safety: every method may be called from any thread.
@@ -199,17 +201,18 @@ class Store(Protocol):
     @property
     def traces(self) -> TraceStore:
         """Kept traces of recalls, usable as long as the store is open."""
-        ...
 
     @property
     def sealed(self) -> SealedStore:
         """Sealed originals, usable as long as the store is open."""
-        ...
+
+    @property
+    def renewals(self) -> RenewalStore:
+        """Vectors of another model, usable as long as the store is open."""
 
     @property
     def purges(self) -> PurgeStore:
         """What was purged, usable as long as the store is open."""
-        ...
 
     def submit(self, batch: WriteBatch) -> Future[None]:
         """Queues a batch; the future resolves when it is durable.
