@@ -42,8 +42,11 @@ from recalld.server.dispatch import Dispatcher, Door
 from recalld.server.errors import AddressInUse, ConfigError
 from recalld.server.graphs import Graphs
 from recalld.server.keeping import Keeping, open_keeping
-from recalld.server.model import empty_partitions, open_embedder, rank_params
+from recalld.server.model import open_embedder, rank_params
+from recalld.server.model_change import open_models
+from recalld.server.partitions import Partitions
 from recalld.server.quotas import CallRate, MemoryQuota
+from recalld.server.reembedding import Seam
 from recalld.server.reopening import Reopening
 from recalld.server.retention import Retention
 from recalld.server.roles import Roles
@@ -150,7 +153,7 @@ class App:
             version=VERSION,
             data_dir=str(data_dir),
             embedder=parts.embedder_name,
-            fingerprint=parts.embedder.fingerprint,
+            fingerprint=parts.models.current.fingerprint,
             read_only=bool(parts.store.read_only_reason),
             memories=loaded.memory_count,
             users=loaded.partition_count,
@@ -174,20 +177,25 @@ class App:
         stack.push_async_callback(asyncio.to_thread, embedder.close)
         keeping = await self._keep(stack, now_us)
         store = keeping.store
-        params = rank_params(embedder)
-        partitions = empty_partitions(embedder, params, self.config.ranking)
+        models, reembedding = await open_models(
+            stack, self.config, store, embedder, pool, measures, self.log
+        )
+        partitions = Partitions(models)
         zone = self.config.ranking.zone
-        loaded = await asyncio.to_thread(reload.reload, store, partitions, embedder, self.log, zone)
+        loaded = await asyncio.to_thread(
+            reload.reload, store, partitions, models, reembedding, self.log, zone
+        )
         measures.memories.set(loaded.memory_count)
         measures.read_only.set(bool(store.read_only_reason))
         graphs = Graphs(self.log)
         stack.push_async_callback(graphs.close)
         for partition in partitions:
             graphs.consider(partition)
-        writer = Writer(store, pool, graphs, measures, embedder.fingerprint, zone, screen.sealer)
+        writer = Writer(store, pool, graphs, measures, zone, screen.sealer)
         writer.quota = MemoryQuota(self.config.quotas.memories_max, partitions)
         stack.push_async_callback(writer.drain)
         queues.watch(measures, embedder, writer)
+        params = rank_params(embedder)
         ranking = config_hash(VERSION, self.config.ranking, params, embedder.fingerprint)
         traces = Traces(store.traces, pool, self.config.traces, ranking, measures, self.log)
         stack.push_async_callback(traces.close)
@@ -198,7 +206,8 @@ class App:
             partitions=partitions,
             writer=writer,
             store=store,
-            embedder=embedder,
+            models=models,
+            reembedding=reembedding,
             embedder_name=embedder_name,
             roles=self._prepared(roles, embedder, stack),
             metrics=measures,
@@ -210,6 +219,9 @@ class App:
             start_time_us=now_us,
             started_s=self.clock.monotonic_s(),
         )
+
+        reembedding.start(Seam(partitions.find, graphs.consider))
+        stack.push_async_callback(reembedding.close)
         return parts, loaded
 
     async def _keep(self, stack: contextlib.AsyncExitStack, now_us: int) -> Keeping:

@@ -64,11 +64,12 @@ def embed_cues_now(embedder: BatchingEmbedder, cues: Sequence[str]) -> Floats:
 
 
 def kept_cues(change: Change, record: MemoryRecord) -> Floats | None:
-    """The vectors to keep beside a planned row; None where it has no cues."""
+    """The vectors to keep beside a planned row; None where it has no cues, or none of them yet."""
     if not record.relevant_when:
         return None
     planned = change.cues.get(record.label)
-    return change.partition.index.cues_of(record.label) if planned is None else planned
+    kept = change.partition.index.cues_of(record.label) if planned is None else planned
+    return kept if len(kept) else None
 
 
 def _compared(embedder: BatchingEmbedder, vectors: Floats) -> Floats:

@@ -14,7 +14,7 @@ CALLS, TEXTS, ROWS = "calls", "texts", "rows"
 """Queues that can be full."""
 REQUESTS, MEMORIES = "requests", "memories"
 """What the texts are that wait."""
-DEGRADED_REASONS = ("embedder_deadline", "embedder_overloaded")
+DEGRADED_REASONS = ("embedder_deadline", "embedder_overloaded", "reembedding")
 LATENCY_BUCKETS_S = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 
 
@@ -36,6 +36,9 @@ class Metrics:
         waited: seconds in a queue, by queue.
         refused: calls refused since a queue was full, by queue.
         degraded: recalls answered with less than all of their channels, by reason.
+        reembedded: memories embedded anew after a change of the model.
+        reembedding_left: those that are not yet.
+        reembedding_held: users whose new vectors did not find what is stored.
     """
 
     registry: CollectorRegistry
@@ -52,6 +55,9 @@ class Metrics:
     waited: Histogram
     refused: Counter
     degraded: Counter
+    reembedded: Counter
+    reembedding_left: Gauge
+    reembedding_held: Gauge
     _children: dict[tuple[Any, ...], Any] = field(default_factory=dict)
 
     def serve(self, address: str) -> None:
@@ -122,6 +128,17 @@ def create() -> Metrics:
             "recalld_recalls_degraded",
             "Recalls without all channels",
             ("reason",),
+            registry=registry,
+        ),
+        reembedded=Counter(
+            "recalld_reembedded_memories", "Memories embedded anew", registry=registry
+        ),
+        reembedding_left=Gauge(
+            "recalld_reembedding_memories_left", "Memories to be embedded anew", registry=registry
+        ),
+        reembedding_held=Gauge(
+            "recalld_reembedding_users_held",
+            "Users whose new vectors are held back",
             registry=registry,
         ),
     )

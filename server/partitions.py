@@ -5,22 +5,18 @@ A look-up never creates one by itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
-from recalld.index.judge import Judge
-from recalld.index.partition import PartitionIndex
+from recalld.server.models import Models
 from recalld.server.partition import Partition
 
 
 class Partitions:
     """All partitions in memory."""
 
-    def __init__(
-        self, make_index: Callable[[], PartitionIndex], judge: Judge | None = None
-    ) -> None:
-        """Keep how to make an empty index, and who judges pairs of statements."""
-        self._make_index = make_index
-        self._judge = judge
+    def __init__(self, models: Models) -> None:
+        """Keep the models whose vectors are searched; new partitions get the configured one's."""
+        self._models = models
         self._table: dict[str, dict[str, Partition]] = {}
 
     def find(self, tenant: str, user_id: str) -> Partition | None:
@@ -32,7 +28,9 @@ class Partitions:
         """The partition of a user, made empty when there is none: for writers only."""
         partition = self.find(tenant, user_id)
         if partition is None:
-            partition = Partition(tenant, user_id, self._make_index(), self._judge)
+            model = self._models.current.fingerprint
+            index, judge = self._models.index(model), self._models.judge_of(model)
+            partition = Partition(tenant, user_id, index, judge)
             self._table.setdefault(tenant, {})[user_id] = partition
         return partition
 

@@ -3,30 +3,28 @@
 Durable rows back into partitions and indexes, and the hot path warmed, before the server says
 ready.
 
-Rows whose vectors come from another model, or are missing, are embedded anew and written back; two
-models are never mixed.
+Partitions whose rows have vectors of another model, or none, are searched as they are until they
+are embedded anew (`reembedding.py`); two models are never mixed.
 """
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import tzinfo
 from itertools import islice
 from typing import Any
 
-import numpy as np
-
-from recalld.index.batching import BatchingEmbedder
 from recalld.scoring.warm import warm
-from recalld.server.cue_vectors import embed_cues_now
-from recalld.server.indexing import embedded_text, index_row
+from recalld.server.indexing import index_row
+from recalld.server.models import Models
+from recalld.server.partition import Partition
 from recalld.server.partitions import Partitions
-from recalld.storage.store import Store, StoredMemory, WriteBatch
+from recalld.server.reembedding import Reembedding
+from recalld.storage.store import Store, StoredMemory
 
 CHUNK_ROW_COUNT = 4096
-REEMBED_ROW_COUNT = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +33,6 @@ class Reloaded:
 
     memory_count: int
     partition_count: int
-    reembedded_count: int
 
 
 def _chunks(rows: Iterator[StoredMemory], size: int) -> Iterator[list[StoredMemory]]:
@@ -45,11 +42,22 @@ def _chunks(rows: Iterator[StoredMemory], size: int) -> Iterator[list[StoredMemo
 
 
 def reload(
-    store: Store, partitions: Partitions, embedder: BatchingEmbedder, log: Any, zone: tzinfo
+    store: Store,
+    partitions: Partitions,
+    models: Models,
+    reembedding: Reembedding,
+    log: Any,
+    zone: tzinfo,
 ) -> Reloaded:
     """Load everything; native and slow, so it runs off the event loop.
 
-    `zone` is the one in which the days of a memory's words begin.
+    Args:
+        store: where the rows are.
+        partitions: filled by it.
+        models: whose vectors are searched.
+        reembedding: knows which partitions are not all of the configured model.
+        log: told of progress.
+        zone: the one in which the days of a memory's words begin.
 
     Raises:
         Corrupt: stored data cannot be read.
@@ -60,97 +68,51 @@ def reload(
     # A million new objects that all stay: looking for garbage among them only costs time.
     gc.disable()
     try:
-        loaded = _load(store, partitions, embedder, log, zone)
+        loaded = _load(store, partitions, models, reembedding, log, zone)
     finally:
         gc.enable()
         gc.freeze()
     warm()
-    embedder.embed(["warm-up"], is_query=True)
+    for embedder in models.embedders():
+        embedder.embed(["warm-up"], is_query=True)
     return loaded
 
 
 def _load(
-    store: Store, partitions: Partitions, embedder: BatchingEmbedder, log: Any, zone: tzinfo
+    store: Store,
+    partitions: Partitions,
+    models: Models,
+    reembedding: Reembedding,
+    log: Any,
+    zone: tzinfo,
 ) -> Reloaded:
-    """Rows with usable vectors first, then those that are embedded anew."""
-    total = reembedded = 0
+    """Rows of the configured model in the order of storing, then the other partitions."""
+    total = 0
     touched: set[tuple[str, str]] = set()
-    stale: list[StoredMemory] = []
     for chunk in _chunks(store.load(), CHUNK_ROW_COUNT):
-        is_whole = [_is_whole(row, embedder.fingerprint) for row in chunk]
-        stale += [row for row, whole in zip(chunk, is_whole, strict=True) if not whole]
-        usable = [row for row, whole in zip(chunk, is_whole, strict=True) if whole]
-        touched |= _admit(usable, partitions, zone)
+        groups: dict[tuple[str, str], list[StoredMemory]] = {}
+        for row in chunk:
+            where = row.record.scope
+            groups.setdefault((where.tenant, where.user_id), []).append(row)
+        touched |= groups.keys()
+        for key, rows in groups.items():
+            if not reembedding.is_pending(*key):
+                _admit(rows, partitions.open(*key), models, zone)
         total += len(chunk)
         log.info("loading", memories=total)
-    if stale:
-        log.warning(
-            "embedding anew",
-            memories=len(stale),
-            reason="stored vectors come from another model, or are missing",
-        )
-    for chunk in _chunks(iter(stale), REEMBED_ROW_COUNT):
-        touched |= _admit(_written_back(store, _anew(chunk, embedder)), partitions, zone)
-        reembedded += len(chunk)
-        log.info("embedding anew", done=reembedded, of=len(stale))
-    return Reloaded(total, len(touched), reembedded)
-
-
-def _is_whole(row: StoredMemory, fingerprint: str) -> bool:
-    """Whether a row has all its vectors, of the model with that fingerprint."""
-    has_cues = row.cues is not None or not row.record.relevant_when
-    return row.vector is not None and row.fingerprint == fingerprint and has_cues
-
-
-def _anew(rows: list[StoredMemory], embedder: BatchingEmbedder) -> list[StoredMemory]:
-    """Rows with vectors of this model, those of the text kept where they are of it already."""
-    foreign = [r for r in rows if r.vector is None or r.fingerprint != embedder.fingerprint]
-    made = embedder.embed([embedded_text(row.record) for row in foreign], is_query=False)
-    vectors = {row.record.label: vector for row, vector in zip(foreign, made, strict=True)}
-    return [
-        StoredMemory(
-            row.record,
-            np.ascontiguousarray(vectors.get(row.record.label, row.vector)),
-            embedder.fingerprint,
-            embed_cues_now(embedder, row.record.relevant_when)
-            if row.record.relevant_when
-            else None,
-        )
-        for row in rows
-    ]
+    for key in reembedding.progress.left:
+        rows = store.load_partition(*key)
+        partition = partitions.open(*key)
+        model = models.serving(rows)
+        partition.index, partition.judge = models.index(model), models.judge_of(model)
+        _admit(rows, partition, models, zone)
+    return Reloaded(total, len(touched))
 
 
 def _admit(
-    rows: Iterable[StoredMemory], partitions: Partitions, zone: tzinfo
-) -> set[tuple[str, str]]:
-    """Put rows into their partitions; returns which these are."""
-    groups: dict[tuple[str, str], list[StoredMemory]] = {}
-    for row in rows:
-        where = row.record.scope
-        groups.setdefault((where.tenant, where.user_id), []).append(row)
-    for (tenant, user_id), group in groups.items():
-        partition = partitions.open(tenant, user_id)
-        partition.put(row.record for row in group)
-        vectors = np.stack([row.vector for row in group if row.vector is not None])
-        cues = {row.record.label: row.cues for row in group if row.cues is not None}
-        partition.index.add([index_row(row.record, zone) for row in group], vectors, cues)
-    return set(groups)
-
-
-def _written_back(store: Store, rows: list[StoredMemory]) -> list[StoredMemory]:
-    """Rows with fresh vectors, durable, under a new revision of their tenants.
-
-    A read-only store keeps its rows: they are searched by the fresh vectors all the same.
-    """
-    if store.read_only_reason:
-        return rows
-    by_tenant: dict[str, list[StoredMemory]] = {}
-    for row in rows:
-        by_tenant.setdefault(row.record.scope.tenant, []).append(row)
-    written: list[StoredMemory] = []
-    for tenant, group in by_tenant.items():
-        revision = store.revisions().get(tenant, 0) + 1
-        changed = [replace(row, record=replace(row.record, revision=revision)) for row in group]
-        store.write(WriteBatch(tenant, revision, tuple(changed)))
-        written += changed
-    return written
+    rows: Sequence[StoredMemory], partition: Partition, models: Models, zone: tzinfo
+) -> None:
+    """Put rows of one user into its partition."""
+    partition.put(row.record for row in rows)
+    vectors, cues = models.vectors_of(partition.index.fingerprint, rows)
+    partition.index.add([index_row(row.record, zone) for row in rows], vectors, cues)

@@ -28,6 +28,7 @@ from recalld.server.errors import RequestIdReused
 from recalld.server.graphs import Graphs
 from recalld.server.indexing import index_row
 from recalld.server.metrics import Metrics
+from recalld.server.models import STAND_IN
 from recalld.server.partition import Partition
 from recalld.server.quotas import MemoryQuota
 from recalld.server.sealed import sealed_values
@@ -55,7 +56,6 @@ class Writer:
         pool: ThreadPoolExecutor,
         graphs: Graphs,
         metrics: Metrics,
-        fingerprint: str,
         zone: tzinfo,
         sealer: Sealer | None = None,
     ) -> None:
@@ -66,7 +66,6 @@ class Writer:
             pool: threads on which the index is changed.
             graphs: told of every partition that grew.
             metrics: where commit times go.
-            fingerprint: of the embedder whose vectors are written.
             zone: in which the days of a memory's words begin.
             sealer: encrypts what is sealed; None: nothing is.
         """
@@ -74,7 +73,6 @@ class Writer:
         self._pool = pool
         self._graphs = graphs
         self._metrics = metrics
-        self._fingerprint = fingerprint
         self._zone = zone
         self._sealer = sealer
         self._revisions = store.revisions()
@@ -223,8 +221,11 @@ class Writer:
         old = [label for label in change.rows if label not in change.vectors]
         vectors = dict(zip(old, change.partition.index.vectors_of(old), strict=True)) if old else {}
         vectors.update(change.vectors)
+        fingerprint = change.partition.index.fingerprint
         memories = tuple(
-            StoredMemory(record, vectors[label], self._fingerprint, kept_cues(change, record))
+            StoredMemory(record, vectors[label], fingerprint, kept_cues(change, record))
+            if fingerprint != STAND_IN
+            else StoredMemory(record, None, "")
             for label, record in change.rows.items()
         )
         originals = call.screened.originals

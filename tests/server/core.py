@@ -5,6 +5,7 @@ Tests drive it through the same handlers, with the same messages, as a real serv
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import math
 import time
@@ -23,11 +24,18 @@ from recalld.server import metrics, reload, services
 from recalld.server.call import Call
 from recalld.server.config import Config
 from recalld.server.graphs import Graphs
-from recalld.server.model import empty_partitions, rank_params
+from recalld.server.models import open_models
+from recalld.server.partitions import Partitions
+from recalld.server.reembedding import Reembedding, Seam
 from recalld.server.roles import Roles
 from recalld.server.screening import make_screen
 from recalld.server.sealing import Sealer
-from recalld.server.sections import RankingSection, SensitiveSection, TracesSection
+from recalld.server.sections import (
+    EmbedderSection,
+    RankingSection,
+    SensitiveSection,
+    TracesSection,
+)
 from recalld.server.snapshots import Snapshots
 from recalld.server.traces import Traces
 from recalld.server.writer import Writer
@@ -117,15 +125,16 @@ class Core:
         self.store = store
         self.embedder = BatchingEmbedder(HashEmbedder(dim), requests_per_run_max=1)
         self.log = structlog.wrap_logger(structlog.ReturnLogger())
-        params = rank_params(self.embedder)
         ranking = RankingSection(exact_rows_max=exact_max)
-        self.partitions = empty_partitions(self.embedder, params, ranking)
-        reload.reload(store, self.partitions, self.embedder, self.log, UTC)
-        self.graphs = Graphs(self.log)
+        section = EmbedderSection(reembed_share=1.0)
+        self.models = open_models(self.embedder, section, ranking, store, self.log, is_shared=False)
         self.metrics = metrics.create()
-        fingerprint = self.embedder.fingerprint
+        self.reembedding = Reembedding(store, self.models, section, pool, self.metrics, self.log)
+        self.partitions = Partitions(self.models)
+        reload.reload(store, self.partitions, self.models, self.reembedding, self.log, UTC)
+        self.graphs = Graphs(self.log)
         sealer = Sealer(SEAL_KEY)
-        self.writer = Writer(store, pool, self.graphs, self.metrics, fingerprint, UTC, sealer)
+        self.writer = Writer(store, pool, self.graphs, self.metrics, UTC, sealer)
         config = Config() if traces is None else Config(traces=traces)
         self.traces = Traces(store.traces, pool, config.traces, "hash", self.metrics, self.log)
         self.eraser = MemoryEraser(store, self.clock)
@@ -137,7 +146,8 @@ class Core:
                 writer=self.writer,
                 roles=roles,
                 store=store,
-                embedder=self.embedder,
+                models=self.models,
+                reembedding=self.reembedding,
                 embedder_name="hash",
                 metrics=self.metrics,
                 traces=self.traces,
@@ -153,6 +163,10 @@ class Core:
         recorder = Recorder()
         list(self.table.handlers(recorder))  # type: ignore[arg-type]
         self.handlers = recorder.handlers
+
+    def embed_anew(self) -> None:
+        """Begins to embed anew, as a server does when it is ready."""
+        self.reembedding.start(Seam(self.partitions.find, self.graphs.consider))
 
     def caller(self, *, now_us: int = 0, deadline_s: float = math.inf, admin: bool = True) -> Call:
         return Call(TENANT, admin, "r", now_us or self.clock.now_us(), deadline_s, self.clock)
@@ -233,9 +247,11 @@ async def opened(
         try:
             yield core
         finally:
+            await core.reembedding.close()
             await core.traces.close()
             await core.writer.drain()
             await core.graphs.close()
+            core.models.close()
             core.embedder.close()
 
 
@@ -287,3 +303,11 @@ def must(*conditions: types_pb2.Condition) -> types_pb2.Filter:
 def texts(hits: Iterable[Any]) -> list[str]:
     """Contents of hits, in order."""
     return [hit.memory.content for hit in hits]
+
+
+async def embedded_anew(core: Core) -> None:
+    """Waits until nothing is left to embed anew but what is held back."""
+    progress = core.reembedding.progress
+    async with asyncio.timeout(30):
+        while progress.left.keys() - progress.held:
+            await asyncio.sleep(0.005)
