@@ -9,16 +9,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recalld.index.backend import IndexBackend
 from recalld.index.columns import Columns
 from recalld.index.cues import CueBlock, CueVectors
 from recalld.index.embedder import RequestBackground
 from recalld.index.evidence import Words
 from recalld.index.exact import VectorBlock
+from recalld.index.graph import Graph
 from recalld.index.heirs import Heirs, find_heirs
 from recalld.index.postings import Postings
 from recalld.index.relation import Neighbours, find_neighbours
 from recalld.index.roles import RoleRows
+from recalld.index.sketch import SketchBlock
 
 
 @dataclass(frozen=True)
@@ -28,19 +29,21 @@ class Generation:
     Attributes:
         columns, postings, blocks: of the same rows; one block for each vector of a memory,
             similarity first.
-        graph: approximate index over the live rows, or None.
+        graph: approximate index over rows of the same numbers, or None.
         roles: what is known of the roles of the same rows.
         cues: of the same memories, by label.
         fingerprint: of the model that made the vectors.
+        sketch: of the same rows' similarity vectors; None where there are few.
     """
 
     columns: Columns
     postings: Postings
     blocks: tuple[VectorBlock, ...]
-    graph: IndexBackend | None = None
+    graph: Graph | None = None
     roles: RoleRows = field(default_factory=RoleRows)
     cues: CueBlock = field(default_factory=CueBlock)
     fingerprint: str = ""
+    sketch: SketchBlock | None = None
 
     @staticmethod
     def empty(
@@ -64,7 +67,7 @@ class Generation:
     def compacted(self) -> Generation:
         """Return the generation with its live rows only, without a graph.
 
-        The graph's removed vectors cost time and memory too: it is built anew when wanted.
+        Rows get other numbers, which end the graph: it is built anew when wanted.
         """
         kept = np.flatnonzero(self.columns.alive[: self.columns.count])
         return Generation(
@@ -73,6 +76,7 @@ class Generation:
             tuple(block.compacted(kept) for block in self.blocks),
             cues=self.cues,
             fingerprint=self.fingerprint,
+            sketch=None if self.sketch is None else self.sketch.compacted(kept),
         )
 
     def with_cues(self, cues: CueVectors) -> Generation:

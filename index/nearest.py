@@ -1,7 +1,8 @@
 """The nearest current rows of one generation to a vector, for what a write has to be held against.
 
-It compares similarity only, ranks nothing and fades nothing. Work is bounded: an 8-bit pass over
-the rows (or the graph, where there is one), then exact cosines of a few.
+It compares similarity only, ranks nothing and fades nothing. One pass over sketches, or over 8-bit
+codes where there are few rows, leaves a few whose exact cosines are compared; among very many the
+graph proposes them.
 """
 
 from __future__ import annotations
@@ -9,9 +10,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from recalld.index.search import Generation
+from recalld.index.generation import Generation
+from recalld.index.sketch import PASS_SHARE_MIN, highest
 from recalld.scoring import masks
 from recalld.scoring.params import ACTIVE, CONFLICTED
+from recalld.scoring.topk import kth_largest
 
 # Candidates of the 8-bit pass (or the graph) for each row wanted: more than rounding can reorder.
 CANDIDATES_PER_ROW = 4
@@ -32,16 +35,30 @@ def nearest(generation: Generation, vector: NDArray[np.float32], k: int) -> list
     query = np.ascontiguousarray(vector[: block.vectors.shape[1]])
     status = columns.small[masks.STATUS, : columns.count]
     current = (columns.alive[: columns.count] == 1) & ((status == ACTIVE) | (status == CONFLICTED))
-    wanted = k * CANDIDATES_PER_ROW
     if generation.graph is not None:
-        found = [columns.row(int(label)) for label in generation.graph.search(query, wanted)[0]]
-        rows = np.array([row for row in found if row >= 0 and current[row]], dtype=np.int64)
+        found = generation.graph.near(block, query, k * CANDIDATES_PER_ROW)
+        rows = found[current[found]]
     else:
-        rows = np.flatnonzero(current)
-        if len(rows) > wanted:
-            rough = block.scan(rows, query)
-            rows = np.sort(rows[np.argpartition(-rough, wanted)[:wanted]])
+        rows = _near(generation, current, query, k)
     cosines = block.rescore(rows, query)
     labels = columns.labels[rows]
     best = np.lexsort((-labels, -cosines))[:k]
     return [(int(labels[i]), float(cosines[i])) for i in best]
+
+
+def _near(
+    generation: Generation, current: NDArray[np.bool_], query: NDArray[np.float32], k: int
+) -> NDArray[np.int64]:
+    """Return the rows among which the nearest are, ascending; as many as there may be."""
+    block, sketch, wanted = generation.blocks[0], generation.sketch, k * CANDIDATES_PER_ROW
+    rows = np.flatnonzero(current)
+    if len(rows) <= wanted:
+        return rows
+    if sketch is None or len(rows) < max(wanted, PASS_SHARE_MIN * len(current)):
+        rough = block.scan(rows, query)
+        return np.sort(rows[np.argpartition(-rough, wanted)[:wanted]])
+    reach = sketch.reach(query)
+    np.putmask(reach, ~current, -np.inf)
+    # What does not reach the k-th of some rows is not among the nearest k of all.
+    cosines = block.rescore(highest(reach, wanted), query)
+    return np.flatnonzero(reach >= kth_largest(cosines, k))

@@ -10,14 +10,14 @@ are unique; the rows of columns, postings and vectors are the same.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recalld.index.analyzer import Analyzer
-from recalld.index.backend import IndexBackend, split_vectors
+from recalld.index.backend import split_vectors
 from recalld.index.columns import IndexRow, check_rows
 from recalld.index.conditions import Filter
 from recalld.index.cues import NO_CUES, CueVectors, check_cues
@@ -25,16 +25,17 @@ from recalld.index.embedder import RequestBackground
 from recalld.index.errors import BadLabel
 from recalld.index.filter import View, exclude
 from recalld.index.generation import Generation, Reading
-from recalld.index.graph_build import bring_up_to_date, built_graph
+from recalld.index.graph import Graph
 from recalld.index.plan import QueryPlan, Ranking
 from recalld.index.search import Searcher
+from recalld.index.sketch import sketched
 from recalld.index.time_channel import TimeAsked
 from recalld.index.words import searched_text
 from recalld.scoring.decay import factor_table
 from recalld.scoring.params import RankParams
 
 Vectors = tuple[NDArray[np.float32], ...]
-EXACT_MAX = 50_000
+EXACT_MAX = 500_000
 # Rows below which compaction is not worth its copy.
 COMPACT_COUNT_MIN = 64
 REMOVED_SHARE_MAX = 0.5
@@ -212,10 +213,7 @@ class PartitionIndex:
         known = check_cues(cues, labels, self.dim)
         self._present(labels)
         if rows:
-            fresh = self._exchanged(self.generation, rows, checked).with_cues(known)
-            if fresh.graph is not None:
-                fresh.graph.replace(labels, checked[0])
-            self.generation = fresh
+            self.generation = self._exchanged(self.generation, rows, checked).with_cues(known)
 
     def remove(self, labels: Sequence[int]) -> None:
         """Remove rows; all of them or none. More than half removed: the rest is compacted.
@@ -225,30 +223,34 @@ class PartitionIndex:
         """
         self._present(labels)
         if labels:
-            left = self._removed(self.generation, labels, self.generation.graph)
+            left = self._removed(self.generation, labels)
             self.generation = replace(left, cues=left.cues.without(labels))
 
     @property
     def wants_graph(self) -> bool:
-        """Tell whether there are more rows than an exact scan should take, and no graph yet."""
-        return self.generation.graph is None and len(self) > self._searcher.exact_max
+        """Tell whether there are more rows than an exact scan should take, and no fit graph."""
+        generation = self.generation
+        graph, columns = generation.graph, generation.columns
+        is_large = len(self) > self._searcher.exact_max
+        return is_large and (graph is None or graph.is_stale(columns))
 
-    def build_graph(self) -> IndexBackend:
+    def build_graph(
+        self, threads: int = 1, is_wanted: Callable[[], bool] = lambda: True
+    ) -> Graph | None:
         """Build a graph over the present rows, without touching the partition.
 
-        It takes about a millisecond per row and may run beside searches and writes; hand the
-        result to `attach_graph` under the writer's lock.
+        It may run beside searches and writes; hand the result to `attach_graph` under the writer's
+        lock. For the arguments see `recalld.index.graph.Graph.build`.
         """
-        return built_graph(self.generation)
+        generation = self.generation
+        return Graph.build(generation.columns, generation.blocks[0], threads, is_wanted)
 
-    def attach_graph(self, graph: IndexBackend) -> None:
-        """Bring a built or loaded graph up to date and answer from it.
-
-        Raises:
-            BadVector: when the graph has another width.
-        """
-        bring_up_to_date(graph, self.generation)
-        self.generation = replace(self.generation, graph=graph)
+    def attach_graph(self, graph: Graph) -> bool:
+        """Answer from a graph built before; False when the rows have got other numbers since."""
+        is_fit = graph.fits(self.generation.columns)
+        if is_fit:
+            self.generation = replace(self.generation, graph=graph)
+        return is_fit
 
     def _appended(
         self, generation: Generation, rows: Sequence[IndexRow], vectors: Vectors
@@ -256,38 +258,33 @@ class PartitionIndex:
         """Return the generation with checked rows added."""
         analyze = self._searcher.analyzer.analyze
         documents = [analyze(searched_text(row)) for row in rows]
-        if generation.graph is not None:
-            generation.graph.add([row.label for row in rows], vectors[0])
+        blocks = tuple(
+            block.appended(part) for block, part in zip(generation.blocks, vectors, strict=True)
+        )
         return replace(
             generation,
             columns=generation.columns.appended(rows),
             postings=generation.postings.appended(documents),
-            blocks=tuple(
-                block.appended(part) for block, part in zip(generation.blocks, vectors, strict=True)
-            ),
+            blocks=blocks,
+            sketch=sketched(generation.sketch, blocks[0]),
         )
 
-    def _removed(
-        self, generation: Generation, labels: Sequence[int], graph: IndexBackend | None
-    ) -> Generation:
+    def _removed(self, generation: Generation, labels: Sequence[int]) -> Generation:
         """Return the generation without present rows, compacted when mostly removed."""
         places = [generation.columns.row(label) for label in labels]
-        if graph is not None:
-            graph.remove(labels)
         columns = generation.columns.removed(places)
         postings = generation.postings.removed(places)
         removed_count = columns.count - columns.live_count
         if columns.count < COMPACT_COUNT_MIN or removed_count <= REMOVED_SHARE_MAX * columns.count:
-            return replace(generation, columns=columns, postings=postings, graph=graph)
+            return replace(generation, columns=columns, postings=postings)
         return replace(generation, columns=columns, postings=postings).compacted()
 
     def _exchanged(
         self, generation: Generation, rows: Sequence[IndexRow], vectors: Vectors
     ) -> Generation:
-        """Return the generation with present rows entered anew, its graph untouched."""
-        removed = self._removed(generation, [row.label for row in rows], None)
-        # The graph knows labels, not rows, so it stays when the rows move.
-        return replace(self._appended(removed, rows, vectors), graph=generation.graph)
+        """Return the generation with present rows entered anew."""
+        removed = self._removed(generation, [row.label for row in rows])
+        return self._appended(removed, rows, vectors)
 
     def _present(self, labels: Sequence[int]) -> None:
         """Check that labels are live and distinct."""

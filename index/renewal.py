@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from recalld.index.backend import split_vectors
 from recalld.index.cues import CueVectors, check_cues
 from recalld.index.generation import Generation
+from recalld.index.sketch import sketched
 
 
 def renewed(
@@ -42,11 +43,11 @@ def renewed(
     for row, label in enumerate(labels):
         stacked[row] = vectors[label]
     checked = split_vectors(stacked, len(labels), dim, parts)
+    blocks = tuple(block.appended(part) for block, part in zip(empty.blocks, checked, strict=True))
     return replace(
         empty,
         columns=kept.columns,
         postings=kept.postings,
-        blocks=tuple(
-            block.appended(part) for block, part in zip(empty.blocks, checked, strict=True)
-        ),
+        blocks=blocks,
+        sketch=sketched(None, blocks[0]),
     ).with_cues(check_cues(cues, labels, dim))

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recalld.index.analyzer import Analyzer
+from recalld.index.candidates import candidates, is_for_graph, is_worth_a_pass, proposed
 from recalld.index.cue_channel import with_cues
 from recalld.index.evidence import (
     Parts,
@@ -57,13 +58,7 @@ from recalld.scoring.rank import (
     rank,
     within_reach,
 )
-from recalld.scoring.topk import kth_largest
 
-# The graph is asked for this many candidates per hit wanted, and never for fewer than the minimum.
-GRAPH_PER_HIT = 4
-GRAPH_COUNT_MIN = 256
-# Memories with the most keyword evidence that join the graph's candidates.
-KEYWORD_COUNT = 256
 # Among more matches than this the best of what relevance takes for needed outranks what was asked
 # for: measured with thousands of raw records, where similarity and words alone found 0.75 of the
 # answers, and 0.69 with relevance.
@@ -121,8 +116,11 @@ class Searcher:
         if Channel.ROLE in words:
             asked |= {Channel.ROLE}
         weights = self._weights(plan, asked, generation.is_of_turns)
-        if generation.graph is not None and plan.vectors is not None and matched > self.exact_max:
-            rows = self._graph_rows(generation, plan, parts, rows, words)
+        if parts and matched > self.exact_max and is_for_graph(generation, matched):
+            rows = proposed(generation, plan, parts, excluded, words)
+        elif asked and is_worth_a_pass(generation, plan, parts, matched):
+            table = self._table(plan)
+            rows = candidates(generation, plan, parts, excluded, words, weights, table)
         if plan.fusion == Fusion.WEIGHTED and asked:
             rows = self._promising(generation, plan, parts, rows, words, weights)
         evidence, inherited = unweighed(columns, rows), np.zeros(len(rows), dtype=np.bool_)
@@ -158,19 +156,21 @@ class Searcher:
         """Drop rows that cannot be among the best k, by an 8-bit scan."""
         if len(rows) <= max(SCAN_COUNT_MIN, plan.k):
             return rows
-        normalised = gathered(words, rows)
+        normalised, given = gathered(words, rows), rows
         slack = 0.0
         for channel, scale, part in parts:
             normalised[channel] = rough_scores(part, plan, rows, scale)
             step = SCAN_SLACK / (VECTOR_SPREADS_TOTAL * scale.spread)
             slack += float(weights.channels[channel]) * step
-        heirs = np.intersect1d(rows, generation.heirs.heir)
         if len(rows) > REACH_COUNT_MIN:
             near = within_reach(normalised, weights, plan.k, slack, factor_floor(self.params))
             rows, normalised = rows[near], np.ascontiguousarray(normalised[:, near])
         factors = factors_of(generation.columns, rows, self._table(plan), plan, words)
+        kept = rows[may_win(normalised, weights, factors, plan.k, slack)]
         # What an heir inherits is not known yet.
-        return np.union1d(rows[may_win(normalised, weights, factors, plan.k, slack)], heirs)
+        heirs = generation.heirs.heir
+        places = np.minimum(np.searchsorted(given, heirs), len(given) - 1)
+        return np.union1d(kept, heirs[given[places] == heirs]) if len(heirs) else kept
 
     def _evidence(
         self,
@@ -255,33 +255,3 @@ class Searcher:
         out = read_words(self.analyzer, generation, texts, text_weights)
         in_time = time_scores(generation.columns, time)
         return out if in_time is None else {**out, Channel.TIME: in_time}
-
-    def _graph_rows(
-        self,
-        generation: Generation,
-        plan: QueryPlan,
-        parts: Parts,
-        rows: Rows,
-        words: Words,
-    ) -> Rows:
-        """Choose candidates among many matches: near ones, and the best of every other channel."""
-        graph, columns = generation.graph, generation.columns
-        assert graph is not None and plan.vectors is not None
-        passes = np.zeros(columns.count, dtype=np.bool_)
-        passes[rows] = True
-        wanted = max(GRAPH_COUNT_MIN, GRAPH_PER_HIT * plan.k)
-        # Widened by how few pass, so that about `wanted` of the found ones do.
-        widened = wanted * max(1, len(graph)) // max(1, len(rows)) + wanted
-        chosen = np.zeros(columns.count, dtype=np.bool_)
-        for vector in parts[0][2].queries:
-            labels, _ = graph.search(vector, widened)
-            near = [columns.row(int(label)) for label in labels]
-            chosen[[row for row in near if row >= 0]] = True
-        chosen[generation.heirs.heir] = True
-        for _, scale, part in parts[1:]:
-            near_by = rough_scores(part, plan, rows, scale)
-            chosen[rows[near_by >= kth_largest(near_by, min(wanted, len(near_by)))]] = True
-        for _, normalised in words.values():
-            kth = kth_largest(normalised, min(KEYWORD_COUNT, len(normalised)))
-            chosen |= (normalised >= kth) & (normalised > 0)
-        return np.flatnonzero(chosen & passes)

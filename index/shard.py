@@ -82,10 +82,18 @@ class HnswShard:
     Complexity: a search visits about ef * log n vectors; an addition costs 1 ms at 50,000 rows.
     """
 
-    def __init__(self, dim: int, ef: int = EF_SEARCH) -> None:
-        """Make an empty graph of `dim` > 0 columns that visits `ef` candidates a search."""
+    def __init__(self, dim: int, ef: int = EF_SEARCH, threads: int = 1) -> None:
+        """Make an empty graph.
+
+        Args:
+            dim: columns, > 0.
+            ef: candidates that a search visits, > 0.
+            threads: that share an addition, > 0; with more than one, equal additions may differ in
+                what they miss.
+        """
         self._dim = dim
         self._ef = ef
+        self._threads = threads
         self._lock = ReadWriteLock()
         self._live: dict[int, int] = {}
         self._dead: set[int] = set()
@@ -125,7 +133,8 @@ class HnswShard:
             if needed > self._graph.get_max_elements():
                 # Only here, with no search running: growing moves the memory they read.
                 self._graph.resize_index(needed + needed // 2)
-            self._graph.add_items(checked, np.array(names, dtype=np.uint64), num_threads=1)
+            keys = np.array(names, dtype=np.uint64)
+            self._graph.add_items(checked, keys, num_threads=self._threads)
             self._live.update(dict.fromkeys(names, 0))
 
     def replace(

@@ -22,6 +22,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _TYPES: dict[str, Any] = {
     "u8": numba.uint8,
+    "u64": numba.uint64,
     "i8": numba.int8,
     "i32": numba.int32,
     "i64": numba.int64,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from recalld.scoring import decay, fuse, keyword, masks, params, scan, topk
+from recalld.scoring import decay, fuse, keyword, masks, params, scan, sketch, topk
 
 
 def warm() -> None:
@@ -22,6 +22,10 @@ def warm() -> None:
     scan.rescore_into(vector, rows, vector[0], one.copy())
     scale = params.Scale(0.0, 1.0).numbers()
     scan.nearest_into(vector, rows, vector, one, scale, one.copy(), one.copy())
+    bits, planes = np.zeros((1, 1), np.uint64), np.zeros((sketch.PLANE_COUNT, 1), np.uint64)
+    terms, numbers = np.ones((sketch.TERM_COUNT, 1), np.float32), np.ones(5, np.float32)
+    sketch.reach_into(bits, terms, planes, numbers, one.copy())
+    sketch.add_reach_into(one, scale, 1.0, 1.0, one.copy())
     entries = np.array([1, keyword.NO_ENTRY], dtype=np.int64)
     starts = np.array([0, 2], dtype=np.int64)
     words = np.ones((2, 1), dtype=np.float32)

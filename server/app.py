@@ -187,7 +187,7 @@ class App:
         )
         measures.memories.set(loaded.memory_count)
         measures.read_only.set(bool(store.read_only_reason))
-        graphs = Graphs(self.log)
+        graphs = Graphs(self.log, self.config.server.workers)
         stack.push_async_callback(graphs.close)
         for partition in partitions:
             graphs.consider(partition)

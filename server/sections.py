@@ -160,7 +160,7 @@ class RankingSection(Section):
         "weighted", description="how channels become one score"
     )
     exact_rows_max: Annotated[int, Field(ge=0, le=10_000_000)] = Field(
-        50_000, description="partitions up to this size are scanned exactly"
+        500_000, description="partitions up to this size are scanned exactly"
     )
     time_zone: str = Field(
         "UTC", description="zone of the words of time, such as Europe/Berlin: when a day begins"

@@ -132,7 +132,7 @@ class Core:
         self.reembedding = Reembedding(store, self.models, section, pool, self.metrics, self.log)
         self.partitions = Partitions(self.models)
         reload.reload(store, self.partitions, self.models, self.reembedding, self.log, UTC)
-        self.graphs = Graphs(self.log)
+        self.graphs = Graphs(self.log, 2)
         sealer = Sealer(SEAL_KEY)
         self.writer = Writer(store, pool, self.graphs, self.metrics, UTC, sealer)
         config = Config() if traces is None else Config(traces=traces)

@@ -1,0 +1,174 @@
+"""Candidates: which of very many rows are worth their exact evidence.
+
+One pass over the sketches bounds what each row can reach; a few of the best, looked at exactly,
+say what has to be reached. What is dropped could not have been among the best k, so the answer is
+that of looking at every row. Among so many rows that even a bit for each is too much, a graph
+proposes near ones; then some may be missed.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recalld.index.evidence import (
+    Floats,
+    Parts,
+    Rows,
+    Words,
+    exact_scores,
+    factors_of,
+    gathered,
+)
+from recalld.index.generation import Generation
+from recalld.index.plan import QueryPlan
+from recalld.index.sketch import PASS_SHARE_MIN, highest
+from recalld.scoring.fuse import score_into
+from recalld.scoring.params import Fusion
+from recalld.scoring.rank import ROUNDING, Weights
+from recalld.scoring.sketch import add_reach_into
+from recalld.scoring.topk import kth_largest
+
+# Of the rows that may reach most, this many per hit are looked at exactly to find the bar.
+PROBES_PER_HIT = 4
+PROBE_COUNT_MIN = 64
+# The graph is asked for this many rows per hit wanted, and never for fewer than the minimum.
+GRAPH_PER_HIT = 4
+GRAPH_COUNT_MIN = 256
+# Rows with the most evidence of each other channel that join what the graph proposes.
+OTHERS_COUNT = 256
+# Where fewer rows match, the graph visits so many in vain that a pass over sketches costs less.
+GRAPH_SHARE_MIN = 0.5
+
+
+def is_for_graph(generation: Generation, matched: int) -> bool:
+    """Tell whether `proposed` can answer, and faster than a pass over all rows."""
+    count = generation.columns.count
+    return generation.graph is not None and matched >= GRAPH_SHARE_MIN * count
+
+
+def proposed(
+    generation: Generation,
+    plan: QueryPlan,
+    parts: Parts,
+    excluded: NDArray[np.uint8],
+    words: Words,
+) -> Rows:
+    """Find near rows by the graph, and the best of every other channel.
+
+    Args:
+        generation: the rows, n of them, with a graph.
+        plan: the question.
+        parts: the vector channels asked, at least one.
+        excluded: uint8[n], 0 = may answer.
+        words: what is said of every row without its vector.
+
+    Returns:
+        int64, ascending; some of the best may be missing.
+    """
+    graph = generation.graph
+    assert graph is not None
+    passes = excluded == 0
+    matched = int(np.count_nonzero(passes))
+    wanted = max(GRAPH_COUNT_MIN, GRAPH_PER_HIT * plan.k)
+    # Widened by how few pass, so that about `wanted` of the found ones do.
+    widened = wanted * max(graph.live_count, matched) // max(1, matched) + wanted
+    chosen = np.zeros(len(excluded), dtype=np.bool_)
+    for query in parts[0][2].queries:
+        chosen[graph.near(parts[0][2].block, query, widened)] = True
+    chosen[generation.heirs.heir] = True
+    for _, normalised in words.values():
+        kth = kth_largest(normalised, min(OTHERS_COUNT, len(normalised)))
+        chosen |= (normalised >= kth) & (normalised > 0)
+    return np.flatnonzero(chosen & passes)
+
+
+def is_worth_a_pass(generation: Generation, plan: QueryPlan, parts: Parts, matched: int) -> bool:
+    """Tell whether `candidates` can answer, and faster than a look at each matching row."""
+    return (
+        generation.sketch is not None
+        and plan.fusion == Fusion.WEIGHTED
+        and len(parts) < 2
+        and matched > max(PASS_SHARE_MIN * generation.columns.count, PROBES_PER_HIT * plan.k)
+    )
+
+
+def candidates(
+    generation: Generation,
+    plan: QueryPlan,
+    parts: Parts,
+    excluded: NDArray[np.uint8],
+    words: Words,
+    weights: Weights,
+    table: NDArray[np.float64],
+) -> Rows:
+    """Find the rows that may be among the best k.
+
+    Args:
+        generation: the rows, n of them, with sketches.
+        plan: the question.
+        parts: the vector channels asked, one at most.
+        excluded: uint8[n], 0 = may answer; more rows than PROBES_PER_HIT * k.
+        words: what is said of every row without its vector.
+        weights: of the search, WEIGHTED.
+        table: factors, for `factors_of`.
+
+    Returns:
+        int64, ascending, all those whose score may reach the k-th best, and every heir.
+    """
+    logit = _reach(generation, plan, parts, words, weights)
+    np.putmask(logit, excluded != 0, -np.inf)
+    probes = highest(logit, max(PROBE_COUNT_MIN, PROBES_PER_HIT * plan.k))
+    scores = _exact(generation, plan, parts, probes, words, weights, table)
+    chosen = logit >= np.float32(_bar(kth_largest(scores, plan.k)))
+    # What an heir inherits is not known yet.
+    heirs = generation.heirs.heir
+    chosen[heirs] = excluded[heirs] == 0
+    return np.flatnonzero(chosen)
+
+
+def _reach(
+    generation: Generation, plan: QueryPlan, parts: Parts, words: Words, weights: Weights
+) -> Floats:
+    """Return the log-odds float32[n] that each row can reach."""
+    assert generation.sketch is not None
+    logit = np.zeros(generation.columns.count, np.float32)
+    for channel, scale, part in parts:
+        bar, numbers = float(weights.channels[channel]), scale.numbers()
+        for query, weight in zip(part.queries, plan.vector_weights, strict=True):
+            reach = generation.sketch.reach(query)
+            add_reach_into(reach, numbers, weight, bar, logit)
+    logit += np.float32(weights.bias)
+    for channel, (_, normalised) in words.items():
+        if weights.channels[channel]:
+            logit += weights.channels[channel] * normalised
+    return logit
+
+
+def _exact(
+    generation: Generation,
+    plan: QueryPlan,
+    parts: Parts,
+    rows: Rows,
+    words: Words,
+    weights: Weights,
+    table: NDArray[np.float64],
+) -> Floats:
+    """Return the scores float32[m] of a few rows, but for what they inherit, which only raises."""
+    normalised = gathered(words, rows)
+    for channel, scale, part in parts:
+        normalised[channel] = exact_scores(part, plan, rows, scale)[1]
+    factors = factors_of(generation.columns, rows, table, plan, words)
+    base, scores = np.empty(len(rows), np.float32), np.empty(len(rows), np.float32)
+    score_into(normalised, weights.channels, weights.bias, factors, base, scores)
+    return scores
+
+
+def _bar(score: float) -> float:
+    """Return the log-odds that a row needs for a score, if all its factors are 1."""
+    needed = score * (1 - ROUNDING)
+    if needed <= 0:
+        return -math.inf
+    return math.log(needed / (1 - needed)) - ROUNDING if needed < 1 else math.inf

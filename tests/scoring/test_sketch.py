@@ -1,0 +1,56 @@
+"""The sketch kernels against plain Python."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from recalld.scoring.sketch import LEVEL_MAX, PLANE_COUNT, add_reach_into, bits_of, reach_into
+
+FLOATS = st.floats(-2, 2, width=32)
+
+
+@given(st.integers(0, 2**64 - 1))
+def test_ones_are_counted(word):
+    """The count of bits is that of the binary numeral."""
+    assert bits_of(np.uint64(word)) == bin(word).count("1")
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 3), st.integers(0, 2100))
+def test_reach_equals_signs_times_levels(seed, words, count):
+    """The count of bits is the dot product of signs and levels, also across blocks of rows."""
+    random = np.random.default_rng(seed)
+    dim = 64 * words - int(random.integers(0, 64))
+    signs = random.integers(0, 2, (count, dim))
+    levels = random.integers(0, LEVEL_MAX + 1, dim)
+    terms = random.standard_normal((3, count)).astype(np.float32)
+    step, shift, width, blur = (float(np.float32(value)) for value in random.random(4))
+    planes = [packed((levels >> b & 1)[None])[:, 0] for b in range(PLANE_COUNT)]
+    numbers = np.array([step, LEVEL_MAX * dim, shift, width, blur], np.float32)
+    reach = np.empty(count, np.float32)
+    reach_into(packed(signs), terms, np.stack(planes), numbers, reach)
+    dots = step * ((2 * signs - 1) @ (2 * levels - LEVEL_MAX))
+    spread = np.hypot(width * terms[2], blur * terms[0])
+    expected = terms[0] * dots + terms[1] + shift + spread
+    assert np.allclose(reach, expected, rtol=1e-4, atol=1e-3)
+
+
+def packed(bits):
+    """Columns of bits as words, column by column of rows, the lowest bit first."""
+    words = -(-bits.shape[1] // 64)
+    out = np.zeros((words, len(bits)), np.uint64)
+    for column in range(bits.shape[1]):
+        out[column // 64] |= bits[:, column].astype(np.uint64) << np.uint64(column % 64)
+    return out
+
+
+@given(hnp.arrays(np.float32, st.integers(0, 9), elements=FLOATS), st.sampled_from([1.0, 0.5]))
+def test_similarities_become_log_odds(reach, weight):
+    """Each row is raised to the clipped, weighed z-score times the full evidence; none sinks."""
+    logit = np.full(len(reach), 2.0, np.float32)
+    scale = np.array([0.25, 2.0, 3.0, 0.1], np.float32)
+    add_reach_into(reach, scale, weight, 8.0, logit)
+    for value, got in zip(reach.tolist(), logit.tolist(), strict=True):
+        z = (value - 0.25) / 0.5
+        score = min(1.0, max(0.0, ((z * weight if z > 0 else z) + 3) / 10))
+        assert np.isclose(got, max(2.0, 8.0 * score), atol=1e-5)
