@@ -11,7 +11,7 @@ PY := $(BIN)/python
 export HNSWLIB_NO_NATIVE := 1
 
 .PHONY: help setup run test test-fast lint types fmt gen gen-check proto-lint proto-baseline model model-fast eval bench \
-	fit-weights 	golden-update load-test bench-overload bench-soak test-isolation test-nojit test-bounds test-crash train-relevance train-judge wheel wheel-test lock ci clean view
+	fit-weights 	golden-update load-test bench-peers bench-overload bench-soak test-isolation test-nojit test-bounds test-crash train-relevance train-judge wheel wheel-test lock ci clean view
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -84,17 +84,27 @@ fit-weights: setup ## what weights the sets suggest, cross-validated; changes no
 	@test -n "$(SETS)" || { echo "name the folder that holds the sets: make fit-weights SETS=..."; exit 2; }
 	OPENBLAS_NUM_THREADS=1 $(PY) -m recalld.bench.fit_weights --sets $(SETS)
 
-bench: setup ## figures of kernels, embedder, store and server, each beside its baseline
-	mkdir -p bench/out
-	for bench in kernels embedder store recall fairness purge; do $(PY) -m recalld.bench.bench_$$bench; done
+bench: setup ## every figure beside its baseline, and which goals are met; writes docs/bench.md: make bench [QUICK=1]
+	$(PY) -m recalld.bench.bench_all $(if $(QUICK),--quick) --json bench/out/bench.json --markdown docs/bench.md
+
+.venv-peers/.installed: requirements/peers.lock pyproject.toml
+	$(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/peers.lock
+	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
+	touch $@
+
+bench-peers: setup .venv-peers/.installed ## the same vectors and questions to Mem0, Chroma, LangGraph, Milvus Lite, hnswlib and NumPy; writes docs/peers.md
+	$(PY) -m recalld.bench.peers.compare --python .venv-peers/bin/python --json bench/out/peers.json --markdown docs/peers.md
 
 build/ghz: ## a load generator that is not ours; needs Go
 	mkdir -p build
 	GOBIN=$(CURDIR)/build go install github.com/bojand/ghz/cmd/ghz@v0.121.0
 
-load-test: setup build/ghz ## ten seconds of recalls by ghz against the server of `make run`
+load-test: setup build/ghz ## recalls by key, vector and text by ghz against the server of `make run`; half a minute
+	seq 1000 | awk '{printf "{\"key\": \"slot.%d\", \"content\": \"Note %d: shelf %d holds item %d\"}\n", $$1, $$1, $$1 % 97, $$1 * 31}' > build/load-test.jsonl
+	$(BIN)/recalld import build/load-test.jsonl --user load-test --resume
 	$(BIN)/recalld remember "Allergic to peanuts" --user load-test --key allergy
-	build/ghz --config bench/ghz/recall.toml --duration 10s 127.0.0.1:7600
+	for call in recall recall_vector recall_text; do build/ghz --config bench/ghz/$$call.toml --duration 10s 127.0.0.1:7600; done
 
 bench-overload: setup ## what is still answered at three times the peak; about two minutes
 	$(PY) -m recalld.bench.bench_overload
@@ -144,4 +154,4 @@ ci: ## exactly what CI runs
 	bash .ci/run
 
 clean: ## remove everything that was built here
-	rm -rf $(VENV) .venv-gen .view build dist *.egg-info proto/node_modules bench/out
+	rm -rf $(VENV) .venv-gen .venv-peers .view build dist *.egg-info proto/node_modules bench/out

@@ -20,7 +20,7 @@ import grpc
 
 from recalld.bench.flood import KINDS, flood_process
 from recalld.bench.load import CALL_TIMEOUT_S, RECALL_METHOD, Latency, in_a_row
-from recalld.bench.report import Figure, Report, Table, provenance, publish
+from recalld.bench.report import EMBEDDER, QUICK, Figure, Report, Table, command, provenance
 from recalld.client.testing import running_server
 from recalld.server import token_file
 from recalld.server.permissions import Role
@@ -136,12 +136,11 @@ def _cells(latency: Latency, alone: Latency) -> list[str]:
 
 def main() -> None:
     """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="a minute instead of several")
-    parser.add_argument("--embedder", default="onnx")
-    parser.add_argument("--json", type=Path)
-    arguments = parser.parse_args()
-    publish(run(QUICK_CALLS if arguments.quick else CALLS, arguments.embedder), arguments.json)
+
+    def asked(given: argparse.Namespace) -> Report:
+        return run(QUICK_CALLS if given.quick else CALLS, given.embedder)
+
+    command(__doc__, asked, QUICK, EMBEDDER)
 
 
 if __name__ == "__main__":

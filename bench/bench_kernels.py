@@ -1,26 +1,25 @@
-"""Time the scoring kernels against NumPy, and a partition's whole search.
+"""Time the scoring kernels against NumPy and the memory's speed, and a partition's whole search.
 
-    python -m recalld.bench.bench_kernels [--json FILE]
+    python -m recalld.bench.bench_kernels [--quick] [--json FILE]
 
-One thread, synthetic unit vectors of 384 dimensions with twelve words each. Every figure is the
-best of three medians, for other work on the machine only ever makes a call slower. It prints
-tables, then one JSON object.
+One thread, synthetic unit vectors of 384 dimensions with twelve words each. Every figure is
+processor time, the best of three medians, for other work on the machine only ever makes a call
+slower. `read_..._us` is a plain sum over the bytes that the kernel above it has to read.
 """
 
-import argparse
-import json
 import os
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recalld.bench.report import Figure, Report, Table, provenance, say, show
+from recalld.bench import goals
+from recalld.bench.corpus import DIM, unit_vectors
+from recalld.bench.report import QUICK, Figure, Report, Table, command, provenance
 from recalld.index.columns import IndexRow
 from recalld.index.conditions import Filter, NumberIn
 from recalld.index.exact import VectorBlock
@@ -30,8 +29,7 @@ from recalld.index.plan import QueryPlan
 from recalld.scoring import decay, masks, params, topk
 
 SIZES = (100, 1_000, 10_000, 50_000)
-DIM = 384
-CLUSTERS = 200
+QUICK_SIZES = SIZES[:-1]
 CALLS = 30
 ROUNDS = 3
 K = 5
@@ -43,27 +41,22 @@ PARAMS = params.RankParams(0.0, 0.1)
 
 
 def best_median_us(call: Callable[[], object]) -> float:
-    """Return the best of three medians of a call, in microseconds."""
+    """Return the best of three medians of a call's processor time, in microseconds."""
     call()
     medians = []
     for _ in range(ROUNDS):
         times = []
         for _ in range(CALLS):
-            start = time.perf_counter()
+            start = time.thread_time()
             call()
-            times.append(time.perf_counter() - start)
+            times.append(time.thread_time() - start)
         medians.append(statistics.median(times))
     return round(1e6 * min(medians), 1)
 
 
-def unit_vectors(count: int, seed: int) -> NDArray[np.float32]:
-    """Make clustered unit vectors float32[count, DIM]."""
-    random = np.random.default_rng(seed)
-    # The clusters are the same for every seed, so that queries have neighbours.
-    centres = np.random.default_rng(0).standard_normal((CLUSTERS, DIM), dtype=np.float32)
-    vectors = centres[random.integers(0, CLUSTERS, count)]
-    vectors = vectors + 0.7 * random.standard_normal((count, DIM), dtype=np.float32)
-    return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+def words_of(array: NDArray[np.generic]) -> NDArray[np.uint64]:
+    """View the bytes of a C-contiguous array as words, so that a sum reads them and little else."""
+    return array.reshape(-1).view(np.uint64)
 
 
 def spell(number: int) -> str:
@@ -99,7 +92,9 @@ def kernels(count: int) -> dict[str, float]:
 
     return {
         "scan_int8_us": best_median_us(lambda: block.scan(rows, query)),
+        "read_int8_us": best_median_us(lambda: words_of(block.codes[:count]).sum()),
         "rescore_float32_us": best_median_us(lambda: block.rescore(rows, query)),
+        "read_float32_us": best_median_us(lambda: words_of(block.vectors[:count]).sum()),
         "dot_numpy_us": best_median_us(lambda: vectors @ query),
         "factors_us": best_median_us(
             lambda: decay.gather_factors(rows, small, times, sure, (NOW_US, NOW_US), table)
@@ -120,9 +115,9 @@ def searches(count: int) -> dict[str, float]:
         for n in range(1, count + 1)
     ]
     partition = PartitionIndex(DIM, PARAMS)
-    started = time.perf_counter()
+    started = time.thread_time()
     partition.add(rows, unit_vectors(count, 1))
-    added_us = 1e6 * (time.perf_counter() - started) / count
+    added_us = 1e6 * (time.thread_time() - started) / count
     vector, view = unit_vectors(1, 2), View(NOW_US)
     text = (" ".join(texts[0].split()[:6]),)
     some = Filter(must=(NumberIn("kind", frozenset({3})),))
@@ -136,36 +131,30 @@ def searches(count: int) -> dict[str, float]:
     return {"add_us_per_row": round(added_us, 1), **times}
 
 
-def measure() -> Report:
+def run(sizes: Sequence[int]) -> Report:
     """Run all sizes."""
     columns: dict[str, dict[int, float]] = {}
-    for count in SIZES:
+    for count in sizes:
         for name, value in {**kernels(count), **searches(count)}.items():
             columns.setdefault(name, {})[count] = value
     figures: dict[str, Figure] = {
         f"{name}_{count}": value for name, row in columns.items() for count, value in row.items()
     }
+    for kernel, read in (("scan_int8", "read_int8"), ("rescore_float32", "read_float32")):
+        for count in sizes:
+            took, least = columns[f"{kernel}_us"][count], columns[f"{read}_us"][count]
+            figures[f"{kernel}_to_read_{count}"] = took / least
     table = Table(
-        f"Microseconds, one thread, {DIM} dimensions, k {K}",
-        ["what", *(f"{count:,} rows" for count in SIZES)],
-        [[name, *(f"{row[count]:g}" for count in SIZES)] for name, row in columns.items()],
+        f"Microseconds of one thread, {DIM} dimensions, k {K}",
+        ["what", *(f"{count:,} rows" for count in sizes)],
+        [[name, *(f"{row[count]:g}" for count in sizes)] for name, row in columns.items()],
     )
-    return Report(figures, [table])
+    return Report(provenance() | figures, [table, goals.table_of("kernels", figures)])
 
 
 def main() -> None:
     """Measure, print and, if asked, write the figures to a file."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("--json", type=Path, help="also write the figures to this file")
-    arguments = parser.parse_args()
-    report = measure()
-    show(report)
-    text = json.dumps({**report.figures, **provenance()}, indent=1)
-    say(text)
-    if arguments.json is not None:
-        arguments.json.write_text(text + "\n", encoding="utf-8")
+    command(__doc__, lambda given: run(QUICK_SIZES if given.quick else SIZES), QUICK)
 
 
 if __name__ == "__main__":

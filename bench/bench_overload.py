@@ -14,14 +14,14 @@ due, the sender's own delay included.
 import argparse
 import asyncio
 from collections.abc import Sequence
-from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import Path
 
 import grpc
 
 from recalld.bench.flood import request as recall_or_write
 from recalld.bench.load import percentiles
-from recalld.bench.open_loop import OK, REFUSED, Outcomes, Sender
+from recalld.bench.open_loop import OK, REFUSED, Outcomes, sender_to
 from recalld.bench.report import Figure, Report, Table, provenance, publish
 from recalld.client.testing import running_server
 from recalld.v1.recall_service_pb2 import BuildContextRequest, RecallRequest, RecallResponse
@@ -34,7 +34,6 @@ IN_FLIGHT = (4, 16, 64)
 OVERLOAD = 3.0
 TURNED_AWAY = grpc.StatusCode.CANCELLED  # by the runtime, before a handler sees the call
 LATE = grpc.StatusCode.DEADLINE_EXCEEDED
-CHANNELS = 8
 WARM_UP_S = 1.0
 MEMORIES_TO_FIND = 25  # writes of four memories each, before anything is measured
 GOAL = 0.9  # goodput under overload against the peak
@@ -68,14 +67,7 @@ def request(kind: str, number: int) -> tuple[str, bytes]:
 
 async def measure(address: str, kind: str, seconds: float) -> tuple[float, Outcomes]:
     """The peak of one kind of call, and what becomes of three times as many."""
-    async with AsyncExitStack() as stack:
-        # Own sub-channels: channels with equal arguments would share one connection.
-        options = [("grpc.use_local_subchannel_pool", 1)]
-        channels = [
-            await stack.enter_async_context(grpc.aio.insecure_channel(address, options=options))
-            for _ in range(CHANNELS)
-        ]
-        sender = Sender(channels, lambda number: request(kind, number), DEADLINE_S)
+    async with sender_to(address, partial(request, kind), DEADLINE_S) as sender:
         await sender.closed_loop(IN_FLIGHT[1], WARM_UP_S)
         runs = [await sender.closed_loop(many, seconds) for many in IN_FLIGHT]
         # Whole answers only: words are given in place of the model's answer at no cost.

@@ -14,13 +14,13 @@ import argparse
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 
 import grpc
 import numpy as np
 
 from recalld.bench.load import CALL_TIMEOUT_S
-from recalld.bench.report import Figure, Report, Table, progress, provenance, publish
+from recalld.bench.processor import resident_bytes
+from recalld.bench.report import Figure, Report, Table, command, progress, provenance
 from recalld.client.testing import running_server
 from recalld.v1.memory_service_pb2 import ForgetRequest, MemoryInput, RememberRequest
 from recalld.v1.recall_service_pb2 import BuildContextRequest, RecallRequest
@@ -70,12 +70,6 @@ def operation(number: int) -> tuple[str, bytes]:
     return f"{RECALL_SERVICE}/Recall", recall.SerializeToString()
 
 
-def resident_mb(pid: int) -> float:
-    """Resident memory of a process; Linux only."""
-    pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1])
-    return pages * 4096 / 1e6
-
-
 async def send(address: str, numbers: range, codes: Counter[str]) -> None:
     """Some operations, several in flight."""
     left = iter(numbers)
@@ -118,7 +112,7 @@ def run(operations: int, embedder: str) -> Report:
         for tenth in range(TENTHS):
             numbers = range(operations * tenth // TENTHS, operations * (tenth + 1) // TENTHS)
             asyncio.run(send(server.target, numbers, codes))
-            resident.append(resident_mb(server.process.pid))
+            resident.append(resident_bytes(server.process.pid) / 1e6)
             step(len(numbers))
     figures: dict[str, Figure] = {
         **provenance(),
@@ -138,14 +132,13 @@ def run(operations: int, embedder: str) -> Report:
 
 def main() -> None:
     """Command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--operations", type=int, default=OPERATIONS)
-    parser.add_argument("--embedder", default="hash", choices=("onnx", "hash"))
-    parser.add_argument("--json", type=Path)
-    arguments = parser.parse_args()
-    publish(run(arguments.operations, arguments.embedder), arguments.json)
+    operations = {"type": int, "default": OPERATIONS}
+    embedder = {"default": "hash", "choices": ("onnx", "hash")}
+
+    def asked(given: argparse.Namespace) -> Report:
+        return run(given.operations, given.embedder)
+
+    command(__doc__, asked, ("--operations", operations), ("--embedder", embedder))
 
 
 if __name__ == "__main__":

@@ -4,12 +4,11 @@
 
 Every write is timed from the call to durability. The bare sync (200 bytes appended to a file, then
 `fsync`) is measured before and after: shared disks drift, so compare figures of one run only. It
-prints a table and writes one flat JSON object. It never touches an existing data directory.
+prints a table and can write one flat JSON object. It never touches an existing data directory.
 """
 
 import argparse
 import gc
-import json
 import os
 import sys
 import tempfile
@@ -21,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from recalld.bench.report import Figure, Report, Table, provenance, say, show, write_json
+from recalld.bench.report import Figure, Report, Table, provenance, publish
 from recalld.storage.duckdb_store import DuckDBOptions, DuckDBStore
 from recalld.storage.record import MemoryRecord, Scope
 from recalld.storage.store import StoredMemory, WriteBatch
@@ -185,8 +184,7 @@ def report_of(figures: dict[str, Figure]) -> Report:
     """One line a figure, in the order measured."""
     lines = [(name, f"{value:,.2f}") for name, value in figures.items() if isinstance(value, float)]
     lines += [(name, f"{value:,}") for name, value in figures.items() if isinstance(value, int)]
-    notes = [", ".join(f"{name} {value}" for name, value in provenance().items())]
-    return Report(figures, [Table("Store", ("figure", "value"), lines)], notes)
+    return Report(figures | provenance(), [Table("Store", ("figure", "value"), lines)])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -198,11 +196,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(dir=options.dir) as folder:
         figures = measure(Path(folder), QUICK_DIVISOR if options.quick else 1)
-    show(report_of(figures))
-    whole = figures | provenance()
-    say(json.dumps(whole, ensure_ascii=False))
-    if options.json:
-        write_json(options.json, whole)
+    publish(report_of(figures), options.json)
     return 0
 
 

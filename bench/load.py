@@ -7,25 +7,27 @@ their ratio. Times are seconds.
 import asyncio
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import grpc
 import numpy as np
 
-from recalld.v1.recall_service_pb2 import RecallRequest, RecallResponse
-
 RECALL_METHOD = "/recalld.v1.RecallService/Recall"
 WARM_UP_CALLS = 50
 CALL_TIMEOUT_S = 30.0
+# Own sub-channels: channels with equal arguments would share one connection.
+OWN_CONNECTION = (("grpc.use_local_subchannel_pool", 1),)
 
 
 @dataclass(frozen=True)
 class Latency:
-    """Percentiles of calls in a row."""
+    """Percentiles of calls."""
 
     p50_s: float
     p95_s: float
     p99_s: float
+    p999_s: float
     count: int
 
 
@@ -37,8 +39,8 @@ def percentiles(samples_s: Sequence[float]) -> Latency:
     """
     if not samples_s:
         raise ValueError("no sample")
-    p50, p95, p99 = (float(p) for p in np.percentile(samples_s, [50, 95, 99]))
-    return Latency(p50, p95, p99, len(samples_s))
+    p50, p95, p99, p999 = (float(p) for p in np.percentile(samples_s, [50, 95, 99, 99.9]))
+    return Latency(p50, p95, p99, p999, len(samples_s))
 
 
 def in_a_row(
@@ -67,51 +69,54 @@ def in_a_row(
     return percentiles(samples_s)
 
 
-def recall_call(
-    address: str, method: str, requests: Sequence[RecallRequest]
-) -> tuple[Callable[[int], RecallResponse], Callable[[], None]]:
-    """A call that sends one of `requests` in turn, and what closes its channel."""
-    channel = grpc.insecure_channel(address)
-    stub = channel.unary_unary(
-        method,
-        request_serializer=RecallRequest.SerializeToString,
-        response_deserializer=RecallResponse.FromString,
-    )
+def raw_call(
+    address: str, method: str, bodies: Sequence[bytes]
+) -> tuple[Callable[[int], bytes], Callable[[], None]]:
+    """A call that sends one of `bodies` in turn, and what closes its channel.
 
-    def call(i: int) -> RecallResponse:
-        return stub(requests[i % len(requests)], timeout=CALL_TIMEOUT_S)
+    The call gives the answer's bytes, none if it was refused.
+    """
+    channel = grpc.insecure_channel(address, options=OWN_CONNECTION)
+    stub: grpc.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary(method)
+
+    def call(i: int) -> bytes:
+        with suppress(grpc.RpcError):
+            return stub(bodies[i % len(bodies)], timeout=CALL_TIMEOUT_S)
+        return b""
 
     return call, channel.close
 
 
 def calls_per_second(
-    address: str, method: str, requests: Sequence[RecallRequest], clients: int, duration_s: float
+    address: str, method: str, bodies: Sequence[bytes], clients: int, duration_s: float
 ) -> float:
-    """Throughput of `clients` callers side by side, each with a channel and one call in flight."""
-    return asyncio.run(_side_by_side(address, method, requests, clients, duration_s))
+    """Throughput of `clients` callers side by side, each with a channel and one call in flight.
+
+    Refusals count as answers.
+    """
+    return asyncio.run(_side_by_side(address, method, bodies, clients, duration_s))
 
 
 async def _side_by_side(
-    address: str, method: str, requests: Sequence[RecallRequest], clients: int, duration_s: float
+    address: str, method: str, bodies: Sequence[bytes], clients: int, duration_s: float
 ) -> float:
     loop = asyncio.get_running_loop()
+    at = iter(range(10**12))
 
-    async def client(number: int) -> int:
-        # Own sub-channels: channels with equal arguments would share one connection.
-        options = [("grpc.use_local_subchannel_pool", 1)]
-        async with grpc.aio.insecure_channel(address, options=options) as channel:
-            stub = channel.unary_unary(
-                method,
-                request_serializer=RecallRequest.SerializeToString,
-                response_deserializer=RecallResponse.FromString,
-            )
-            await stub(requests[number % len(requests)], timeout=CALL_TIMEOUT_S)
+    async def client() -> int:
+        async with grpc.aio.insecure_channel(address, options=OWN_CONNECTION) as channel:
+            stub: grpc.aio.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary(method)
+
+            async def call() -> None:
+                with suppress(grpc.aio.AioRpcError):
+                    await stub(bodies[next(at) % len(bodies)], timeout=CALL_TIMEOUT_S)
+
+            await call()
             end, done = loop.time() + duration_s, 0
             while loop.time() < end:
-                at = (number + done * clients) % len(requests)
-                await stub(requests[at], timeout=CALL_TIMEOUT_S)
+                await call()
                 done += 1
             return done
 
-    counts = await asyncio.gather(*(client(i) for i in range(clients)))
+    counts = await asyncio.gather(*(client() for _ in range(clients)))
     return sum(counts) / duration_s

@@ -6,16 +6,19 @@ from the moment at which it was due, so that a sender that falls behind does not
 
 import asyncio
 import time
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections import Counter, deque
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 
 import grpc
 
-from recalld.bench.load import percentiles
+from recalld.bench.load import OWN_CONNECTION, Latency, percentiles
 
 OK = grpc.StatusCode.OK
 REFUSED = grpc.StatusCode.RESOURCE_EXHAUSTED
+CHANNELS = 8
+ANSWERS_KEPT = 10_000  # a long run's answers would fill the memory
 DETAILS_KEY = "grpc-status-details-bin"
 
 Request = Callable[[int], tuple[str, bytes]]
@@ -29,7 +32,7 @@ class Outcomes:
     Attributes:
         codes: calls by status.
         times_s: seconds from when a call was due to its end, by status.
-        answers: bodies of the answered ones.
+        answers: bodies of the last ones that were answered.
         bare: refusals without details, which the runtime itself gives.
         sent_late_s: seconds by which calls were sent after they were due.
         elapsed_s: from the first call to the last one sent.
@@ -37,7 +40,7 @@ class Outcomes:
 
     codes: Counter[grpc.StatusCode] = field(default_factory=Counter)
     times_s: dict[grpc.StatusCode, list[float]] = field(default_factory=dict)
-    answers: list[bytes] = field(default_factory=list)
+    answers: deque[bytes] = field(default_factory=lambda: deque(maxlen=ANSWERS_KEPT))
     bare: int = 0
     sent_late_s: list[float] = field(default_factory=list)
     elapsed_s: float = 0.0
@@ -51,6 +54,19 @@ class Outcomes:
     def good_per_s(self) -> float:
         """Calls a second that were answered before their deadline."""
         return self.codes[OK] / self.elapsed_s
+
+    @property
+    def errors(self) -> int:
+        """Calls that were not answered."""
+        return self.codes.total() - self.codes[OK]
+
+    def answered(self) -> Latency:
+        """Percentiles of the calls that were answered.
+
+        Raises:
+            ValueError: none was.
+        """
+        return percentiles(self.times_s.get(OK, []))
 
     def percentiles_ms(self, code: grpc.StatusCode) -> tuple[float, float]:
         """50th and 99th percentile of the calls with this status; NaN without any."""
@@ -117,3 +133,16 @@ class Sender:
                 outcomes.bare += 1
         outcomes.codes[code] += 1
         outcomes.times_s.setdefault(code, []).append(time.perf_counter() - due_s)
+
+
+@asynccontextmanager
+async def sender_to(address: str, request: Request, timeout_s: float) -> AsyncIterator[Sender]:
+    """A sender over connections of its own, which close with the context."""
+    async with AsyncExitStack() as stack:
+        channels = [
+            await stack.enter_async_context(
+                grpc.aio.insecure_channel(address, options=OWN_CONNECTION)
+            )
+            for _ in range(CHANNELS)
+        ]
+        yield Sender(channels, request, timeout_s)

@@ -4,18 +4,19 @@ Figures without the machine and the commit they were measured on are not worth k
 `provenance` goes into every report. Nothing here measures or judges.
 """
 
+import argparse
 import json
 import math
 import os
 import platform
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -25,6 +26,11 @@ _LIBRARIES = ("grpcio", "protobuf", "numpy", "numba", "hnswlib", "onnxruntime", 
 
 Figure = float | int | str | list[str] | None
 Cell = float | int | str | None
+Option = tuple[str, dict[str, Any]]
+"""An option of a command: its name, and what `ArgumentParser.add_argument` takes beside it."""
+
+QUICK: Option = ("--quick", {"action": "store_true", "help": "a minute instead of several"})
+EMBEDDER: Option = ("--embedder", {"default": "onnx", "choices": ("onnx", "hash")})
 
 
 @dataclass(frozen=True)
@@ -100,6 +106,32 @@ def publish(report: Report, json_file: Path | None) -> None:
     say(f"\n{provenance_line()}")
     if json_file is not None:
         write_json(json_file, report.figures)
+
+
+def command(
+    description: str | None, run: Callable[[argparse.Namespace], Report], *more: Option
+) -> None:
+    """The command line of a bench: its own options, `--json`, `--markdown`; prints the report."""
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    for name, options in more:
+        parser.add_argument(name, **options)
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures here")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="also write a page here")
+    arguments = parser.parse_args()
+    report = run(arguments)
+    publish(report, arguments.json)
+    if arguments.markdown is not None:
+        arguments.markdown.write_text(page(report), encoding="utf-8")
+
+
+def page(report: Report) -> str:
+    """The report as a page of its own: machine and commit, then notes and tables."""
+    sections = [f"# {report.tables[0].title}", f"{provenance_line()}.", *report.notes]
+    sections += [table.markdown() for table in report.tables[:1]]
+    sections += [f"## {table.title}\n\n{table.markdown()}" for table in report.tables[1:]]
+    return "\n\n".join(sections) + "\n"
 
 
 def _rounded(value: Figure) -> Figure:

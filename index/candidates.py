@@ -8,8 +8,6 @@ proposes near ones; then some may be missed.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,7 +25,8 @@ from recalld.index.plan import QueryPlan
 from recalld.index.sketch import PASS_SHARE_MIN, highest
 from recalld.scoring.fuse import score_into
 from recalld.scoring.params import Fusion
-from recalld.scoring.rank import ROUNDING, Weights
+from recalld.scoring.rank import Weights
+from recalld.scoring.rivals import make_bars, rivals_into
 from recalld.scoring.sketch import add_reach_into
 from recalld.scoring.topk import kth_largest
 
@@ -122,11 +121,15 @@ def candidates(
     np.putmask(logit, excluded != 0, -np.inf)
     probes = highest(logit, max(PROBE_COUNT_MIN, PROBES_PER_HIT * plan.k))
     scores = _exact(generation, plan, parts, probes, words, weights, table)
-    chosen = logit >= np.float32(_bar(kth_largest(scores, plan.k)))
+    least = kth_largest(scores, plan.k)
+    columns = generation.columns
+    found = np.empty(len(logit), np.int64)
+    count = rivals_into(
+        logit, columns.small, columns.times, plan.view.now_us, table, make_bars(least), found
+    )
+    rows, heirs = found[:count], generation.heirs.heir
     # What an heir inherits is not known yet.
-    heirs = generation.heirs.heir
-    chosen[heirs] = excluded[heirs] == 0
-    return np.flatnonzero(chosen)
+    return np.union1d(rows, heirs[excluded[heirs] == 0]) if len(heirs) else rows
 
 
 def _reach(
@@ -164,11 +167,3 @@ def _exact(
     base, scores = np.empty(len(rows), np.float32), np.empty(len(rows), np.float32)
     score_into(normalised, weights.channels, weights.bias, factors, base, scores)
     return scores
-
-
-def _bar(score: float) -> float:
-    """Return the log-odds that a row needs for a score, if all its factors are 1."""
-    needed = score * (1 - ROUNDING)
-    if needed <= 0:
-        return -math.inf
-    return math.log(needed / (1 - needed)) - ROUNDING if needed < 1 else math.inf

@@ -33,6 +33,13 @@ class StringPrefix:
     field: str
     prefix: str
 
+    def passes(self, value: str) -> bool:
+        """Whether a string of the field passes."""
+        if self.field != "namespace":
+            return value.startswith(self.prefix)
+        path = self.prefix.rstrip("/")
+        return not path or value == path or value.startswith(path + "/")
+
 
 @dataclass(frozen=True, slots=True)
 class TimeIn:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recalld.index.columns import AGENT, NAMESPACE, STRING_FIELDS, Columns
+from recalld.index.columns import AGENT, STRING_FIELDS, Columns
 from recalld.index.conditions import (
     Condition,
     ConfidenceAtLeast,
@@ -179,13 +179,8 @@ def _strings(columns: Columns, condition: StringIn | StringPrefix) -> Mask:
         numbers = [dictionary.number(value) for value in condition.values]
         table[[number for number in numbers if 0 <= number < len(table)]] = True
     else:
-        prefix = condition.prefix
         for number, value in enumerate(dictionary.values[: len(table)]):
-            if column == NAMESPACE:
-                path = prefix.rstrip("/")
-                table[number] = not path or value == path or value.startswith(path + "/")
-            else:
-                table[number] = value.startswith(prefix)
+            table[number] = condition.passes(value)
     return table[columns.strings[column, : columns.count]]
 
 

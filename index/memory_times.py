@@ -2,9 +2,9 @@
 
 A state ("in Chengdu this week") is past when the days it names are over and half as many have gone
 by since it was said, or, naming none, after several half-lives. An event is past when it was
-announced ("the dentist tomorrow") and its days are over; what had happened when it was stored stays
-what it was. Lasting kinds, pinned memories and those whose end is given are never past. It reads no
-clock.
+announced ("the dentist tomorrow", or said before its own time) and its days are over; what had
+happened when it was said stays what it was. Lasting kinds, pinned memories and those whose end is
+given are never past. It reads no clock.
 """
 
 from __future__ import annotations
@@ -36,13 +36,20 @@ class MemoryTimes:
 
 
 def memory_times(
-    kind: int, importance: int, text: str, said_us: int, anchor_us: int, zone: tzinfo
+    kind: int,
+    importance: int,
+    text: str,
+    event_us: int,
+    said_us: int,
+    anchor_us: int,
+    zone: tzinfo,
 ) -> MemoryTimes:
     """Read a memory's own words of time.
 
     Args:
         kind, importance: numbers of recalld.scoring.params.
         text: the content.
+        event_us: when it happened or will happen.
         said_us: when it was said last, which its words are relative to.
         anchor_us: its newest sign of life.
         zone: in which days begin.
@@ -62,6 +69,8 @@ def memory_times(
             span_us = max((w.end_us - w.start_us for w in named if w.end_us == end), default=0)
             least = said_us + span_us // 2
             past = max(end, least) if end > said_us else anchor_us + STATE_LIFE_US
+        elif event_us > said_us:
+            past = max(end, Standpoint(event_us, zone).day(0).end_us)
         elif start > said_us:
             past = end
     return MemoryTimes(start, end, past)

@@ -10,11 +10,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from recalld.index.exact import SCAN_COUNT_MIN
 from recalld.index.generation import Generation
 from recalld.index.sketch import PASS_SHARE_MIN, highest
 from recalld.scoring import masks
 from recalld.scoring.params import ACTIVE, CONFLICTED
-from recalld.scoring.topk import kth_largest
+from recalld.scoring.topk import kth_largest, select
 
 # Candidates of the 8-bit pass (or the graph) for each row wanted: more than rounding can reorder.
 CANDIDATES_PER_ROW = 4
@@ -42,7 +43,7 @@ def nearest(generation: Generation, vector: NDArray[np.float32], k: int) -> list
         rows = _near(generation, current, query, k)
     cosines = block.rescore(rows, query)
     labels = columns.labels[rows]
-    best = np.lexsort((-labels, -cosines))[:k]
+    best = select(cosines, np.zeros_like(labels), labels, k)
     return [(int(labels[i]), float(cosines[i])) for i in best]
 
 
@@ -52,13 +53,12 @@ def _near(
     """Return the rows among which the nearest are, ascending; as many as there may be."""
     block, sketch, wanted = generation.blocks[0], generation.sketch, k * CANDIDATES_PER_ROW
     rows = np.flatnonzero(current)
-    if len(rows) <= wanted:
+    if sketch is not None and len(rows) > max(wanted, PASS_SHARE_MIN * len(current)):
+        reach = np.where(current, sketch.reach(query), np.float32(-np.inf))
+        # What does not reach the k-th of some rows is not among the nearest k of all.
+        cosines = block.rescore(highest(reach, wanted), query)
+        rows = np.flatnonzero(reach >= kth_largest(cosines, k))
+    if len(rows) <= SCAN_COUNT_MIN:
         return rows
-    if sketch is None or len(rows) < max(wanted, PASS_SHARE_MIN * len(current)):
-        rough = block.scan(rows, query)
-        return np.sort(rows[np.argpartition(-rough, wanted)[:wanted]])
-    reach = sketch.reach(query)
-    np.putmask(reach, ~current, -np.inf)
-    # What does not reach the k-th of some rows is not among the nearest k of all.
-    cosines = block.rescore(highest(reach, wanted), query)
-    return np.flatnonzero(reach >= kth_largest(cosines, k))
+    rough = block.scan(rows, query)
+    return np.sort(rows[np.argpartition(-rough, wanted)[:wanted]])

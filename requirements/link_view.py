@@ -15,7 +15,7 @@ def main() -> None:
         link = ROOT / ".view" / Path(*package.split("."))
         link.parent.mkdir(parents=True, exist_ok=True)
         target = ROOT / folder
-        if link.is_symlink() and link.resolve() == target:
+        if link.resolve() == target:
             continue
         link.unlink(missing_ok=True)
         link.symlink_to(target, target_is_directory=True)

@@ -12,5 +12,6 @@ compile() {
     --no-emit-trusted-host --no-emit-find-links --no-annotate --no-header --allow-unsafe --output-file "$1" "${@:2}"
 }
 compile requirements/dev.lock --extra server --extra model --extra dev pyproject.toml
+compile requirements/peers.lock --extra peers pyproject.toml
 echo "grpcio-tools==1.76.0" > "$work/gen.in"
 compile requirements/gen.lock "$work/gen.in"

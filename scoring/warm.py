@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from recalld.scoring import decay, fuse, keyword, masks, params, scan, sketch, topk
+from recalld.scoring import decay, fuse, keyword, masks, params, rivals, scan, sketch, topk
 
 
 def warm() -> None:
@@ -36,6 +36,7 @@ def warm() -> None:
     decay.gather_factors(rows, kinds, times, one, (1, 1), table)
     fuse.fuse_into(vector, one, 0.0, one.copy())
     fuse.score_into(vector, one, 0.0, vector, one.copy(), one.copy())
+    rivals.rivals_into(one, kinds, times, 1, table, rivals.make_bars(0.5), rows.copy())
     topk.top_into(one, rows, rows, np.zeros(1, dtype=np.int64))
     masks.view_into(
         small,

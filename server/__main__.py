@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -34,6 +35,9 @@ app.add_typer(config_app, name="config")
 catalogue_app = typer.Typer(no_args_is_help=True, help="Look at the role catalogue.")
 app.add_typer(catalogue_app, name="catalogue")
 app.add_typer(token_app, name="token")
+
+PRIVATE_UMASK = 0o077
+"""Only its own user reads what a server writes: the database's log has the mode of the process."""
 
 SERVE_HELP = """Run the server until SIGTERM.
 
@@ -169,6 +173,7 @@ def serve(
     settings = _load(listen, data_dir, config, model_dir, embedder, test_clock, log_level)
     from recalld.server.app import App
 
+    os.umask(PRIVATE_UMASK)
     try:
         asyncio.run(App(settings, logs.configure(settings.log.level)).run())
     except (ServerError, StorageError, IndexLayerError, OSError) as error:

@@ -1,9 +1,10 @@
 """A new statement held against the nearest older ones: said again, outdated, or contradicted.
 
 Vectors say which statements are near; how one stands to the other says a trained judge of pairs
-(`recalld.index.judge`) or, for models that have none, `claims` by their words. It never deletes
-and never supersedes: words and vectors can mislead, so the older statement only counts for less
-(`superseded_by` names the newer one) or both are marked as contradicting. Work is bounded: a few
+(`recalld.index.judge`), then plain words of a change, which `claims` reads; for models that have no
+judge, words alone. It never deletes and never supersedes: words and vectors can mislead, so the
+older statement only counts for less (`superseded_by` names the newer one) or both are marked as
+contradicting. Work is bounded: a few
 neighbours a statement. What is decided is stored, so a restart changes nothing.
 """
 
@@ -41,6 +42,10 @@ true update in fifty lies farther apart."""
 OUTDATED_MIN, PROTECTED_MIN, CONTRADICTED_MIN = 0.5, 0.7, 0.7
 """Probabilities of the judge from which a mark is set; on lines kept out of its training 86, 93 and
 89 of a hundred such marks are right. What is keyed or important needs the second."""
+TOLD_MIN, TOLD_SHARE_MIN = 0.9, 0.6
+"""Where the judge marks nothing: probability by words, and share of the words of the shorter text
+that both hold, from which a word of change ("no longer") is about the older statement. On the
+judge's own lines, full of near misses, 75 of a hundred such marks are right (docs/CONFLICTS.md)."""
 # Logistic weights of `claims.features`, then the bias: fitted by bench/fit_claims.py to one half of
 # tests/data/claim_pairs.jsonl; the other half judges them.
 OUTDATED_WEIGHTS = (
@@ -149,10 +154,25 @@ def _judged(change: Change, record: MemoryRecord, held: Neighbours, judge: Judge
             outdated_ids += marked.outdated
     if contradicted_ids or outdated_ids:
         return Found(contradicted_ids, outdated_ids)
+    if (told := _told(change, record, held)) is not None:
+        return _doubt(change, record, told)
     worst = int(np.argmax(shares[:, Stand.CONTRADICTION]))
     if shares[worst, Stand.CONTRADICTION] >= CONTRADICTED_MIN:
         return _oppose(change, record, held[worst][0])
     return Found()
+
+
+def _told(change: Change, record: MemoryRecord, held: Neighbours) -> MemoryRecord | None:
+    """The nearest neighbour that a plain word of a change is about, or None."""
+    for other, cosine in held:
+        older, newer = _in_order(other, record)
+        earlier, later = change.claim(older), change.claim(newer)
+        if is_protected(older) or not may_differ(earlier, later):
+            continue
+        pair = features(earlier, later, nearness(cosine, change.partition.index.scale))
+        if pair.share >= TOLD_SHARE_MIN and outdated(pair) >= TOLD_MIN:
+            return other
+    return None
 
 
 def _by_words(change: Change, record: MemoryRecord, held: Neighbours) -> Found:

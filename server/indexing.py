@@ -15,7 +15,7 @@ from recalld.index.tentative import is_tentative
 from recalld.scoring.params import Doubt
 from recalld.server.partition import CURRENT
 from recalld.server.precedence import last_said_us
-from recalld.storage.record import MemoryRecord, Status
+from recalld.storage.record import Kind, MemoryRecord, Status
 
 ID_DIGITS = 15
 """Of an id's 32 hex digits: what fits into 63 bits, and more than tells two memories apart."""
@@ -61,7 +61,13 @@ def index_row(record: MemoryRecord, zone: tzinfo) -> IndexRow:
     where = record.scope
     said_us = last_said_us(record)
     anchor_us = max(said_us, record.last_used_time_us)
-    spoken = memory_times(record.kind, record.importance, record.content, said_us, anchor_us, zone)
+    event_us = record.event_time_us
+    # Nobody speaks from the future: an event that lies ahead was announced when it was stored.
+    if record.kind == Kind.EVENT and event_us > record.create_time_us:
+        said_us = record.create_time_us
+    spoken = memory_times(
+        record.kind, record.importance, record.content, event_us, said_us, anchor_us, zone
+    )
     return IndexRow(
         label=record.label,
         text=record.content,

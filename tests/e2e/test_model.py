@@ -87,12 +87,18 @@ def test_a_cue_leads_to_what_no_word_leads_to(tmp_path: Path) -> None:
             "上周办完离职手续，今天去花店报到",
             "我是做什么工作的？",
         ),
+        (
+            "I drink coffee every morning",
+            "My sister drinks tea every morning",
+            "I no longer drink coffee",
+            "What do I drink in the morning?",
+        ),
     ],
 )
-def test_an_update_without_a_cue(
+def test_an_update_is_marked(
     tmp_path: Path, older: str, beside: str, newer: str, question: str
 ) -> None:
-    """News that tells of a change without saying so marks the older statement, and no other."""
+    """News of a change, in plain words or not, marks the older statement, and no other."""
     with (
         running_server(data_dir=tmp_path, embedder="onnx") as server,
         Stubs(server.target) as stubs,

@@ -41,7 +41,7 @@ CASES = [
 @pytest.mark.parametrize(("kind", "text", "past"), CASES)
 def test_past(kind: int, text: str, past: str) -> None:
     """States end with the days they name or by age, announced events with their day."""
-    assert memory_times(kind, MEDIUM, text, SAID, SAID, UTC).past_us == micros(past)
+    assert memory_times(kind, MEDIUM, text, SAID, SAID, SAID, UTC).past_us == micros(past)
 
 
 @pytest.mark.parametrize(
@@ -58,19 +58,19 @@ def test_past(kind: int, text: str, past: str) -> None:
 )
 def test_never_past(kind: int, importance: int, text: str) -> None:
     """What has happened, what lasts and what is pinned is never past its time."""
-    assert memory_times(kind, importance, text, SAID, SAID, UTC).past_us == 0
+    assert memory_times(kind, importance, text, SAID, SAID, SAID, UTC).past_us == 0
 
 
 def test_a_later_sign_of_life_prolongs_a_state_without_days() -> None:
     """A state that names no days ages from its newest sign of life."""
     anchor = SAID + 2 * DAY_US
-    found = memory_times(STATE, MEDIUM, "has a cold", SAID, anchor, UTC)
+    found = memory_times(STATE, MEDIUM, "has a cold", SAID, SAID, anchor, UTC)
     assert found == MemoryTimes(0, 0, anchor + 9 * DAY_US)
 
 
 def test_named_days() -> None:
     """The days that an event speaks of run from the first to the last of them."""
-    found = memory_times(EVENT, MEDIUM, "fair from 2026-06-02 to 2026-06-04", SAID, SAID, UTC)
+    found = memory_times(EVENT, MEDIUM, "fair from 2026-06-02 to 2026-06-04", SAID, SAID, SAID, UTC)
     assert (found.named_from_us, found.named_to_us) == (micros("2026-06-02"), micros("2026-06-05"))
 
 
@@ -81,7 +81,7 @@ def test_named_days() -> None:
 )
 def test_nothing_is_past_when_it_is_said(kind: int, text: str, said_us: int) -> None:
     """A memory is past only after it was said, and its named days are in order."""
-    found = memory_times(kind, MEDIUM, text, said_us, said_us, UTC)
+    found = memory_times(kind, MEDIUM, text, said_us, said_us, said_us, UTC)
     assert found.past_us == 0 or found.past_us > said_us
     assert found.named_from_us <= found.named_to_us
 
@@ -89,5 +89,17 @@ def test_nothing_is_past_when_it_is_said(kind: int, text: str, said_us: int) -> 
 def test_a_week_named_at_its_end_lasts_half_of_one() -> None:
     """This week, said on a Saturday, holds for three and a half days more."""
     said = micros("2026-05-16T12:00")
-    found = memory_times(STATE, MEDIUM, "has a cold this week", said, said, UTC)
+    found = memory_times(STATE, MEDIUM, "has a cold this week", said, said, said, UTC)
     assert found.past_us == micros("2026-05-20T00:00")
+
+
+@pytest.mark.parametrize(
+    ("text", "past"),
+    [("dentist appointment", "2026-06-04"), ("fair from 2026-06-03 to 2026-06-05", "2026-06-06")],
+)
+def test_an_event_said_before_its_time_is_past_after_its_days(text: str, past: str) -> None:
+    """An event stored ahead of its time is past when its day, or the days it names, are over."""
+    event_us = micros("2026-06-03T09:00")
+    found = memory_times(EVENT, MEDIUM, text, event_us, SAID, event_us, UTC)
+    assert found.past_us == micros(past)
+    assert memory_times(EVENT, PINNED, text, event_us, SAID, event_us, UTC).past_us == 0

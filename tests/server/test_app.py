@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import stat
 import subprocess
@@ -23,6 +24,7 @@ from recalld.client.testing import RunningServer, running_server
 from recalld.server.config import Config
 from recalld.storage.database_file import DATABASE_NAME
 from recalld.storage.migrate import FORMAT_VERSION
+from recalld.v1 import admin_service_pb2 as admin_pb
 from recalld.v1 import memory_service_pb2 as pb
 from recalld.v1 import recall_service_pb2
 from tests.server.core import NOW_US, memory, remember_request, scope, timestamp
@@ -240,3 +242,20 @@ def test_life_of_a_server(tmp_path: Path) -> None:
         process.wait(WAIT_S)
     with running_server(data_dir=data_dir) as again, Stubs(again.target) as stubs:
         assert stubs.state("u") == (256, 1)
+
+
+def test_nobody_else_reads_what_it_writes(tmp_path: Path) -> None:
+    """In a directory that others may enter, no file is open to them, the log included."""
+    data_dir = tmp_path / "data"
+    data_dir.mkdir(mode=0o755)
+    mask = os.umask(0)
+    try:
+        with running_server(data_dir=data_dir) as server, Stubs(server.target) as stubs:
+            stubs.memory.Remember(remember_request("u", memory("likes tea")))
+            stubs.admin.CreateSnapshot(admin_pb.CreateSnapshotRequest())
+            files = [path for path in data_dir.rglob("*") if path.is_file()]
+            modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in files}
+    finally:
+        os.umask(mask)
+    assert f"{DATABASE_NAME}.wal" in modes
+    assert {name: mode for name, mode in modes.items() if mode & 0o077} == {}

@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.index.conditions import Condition, Filter, LabelIn, NumberIn, StringIn, TimeIn
+from recalld.index.conditions import (
+    Condition,
+    Filter,
+    LabelIn,
+    NumberIn,
+    StringIn,
+    StringPrefix,
+    TimeIn,
+)
 from recalld.server import contradictions
 from recalld.server.errors import ContradictoryFilter
 from tests.server.core import Core, condition, memory, must
@@ -19,14 +27,24 @@ def kind(*values: int) -> NumberIn:
     return NumberIn("kind", frozenset(values))
 
 
+def keys(*values: str) -> StringIn:
+    """A condition on the key."""
+    return StringIn("key", frozenset(values))
+
+
 REFUSED: list[tuple[Filter, str]] = [
     (Filter(must=(kind(1, 2), kind(3))), "f.must[1]"),
     (Filter(must=(kind(1),), must_not=(kind(5), kind(1))), "f.must_not[1]"),
     (Filter(must=(kind(1),), must_not=(kind(1, 2),)), "f.must_not[0]"),
+    (Filter(must=(keys("a"), keys("b"))), "f.must[1]"),
+    (Filter(must=(keys("a", "ab"), StringPrefix("key", "b"))), "f.must[1]"),
+    (Filter(must=(StringPrefix("key", "b"), keys("a"))), "f.must[1]"),
+    (Filter(must=(StringPrefix("key", "ab"), StringPrefix("key", "ac"))), "f.must[1]"),
     (
-        Filter(must=(StringIn("key", frozenset("a")), StringIn("key", frozenset("b")))),
+        Filter(must=(StringPrefix("namespace", "p/a"), StringPrefix("namespace", "p/ab"))),
         "f.must[1]",
     ),
+    (Filter(must=(keys("ab", "ac"),), must_not=(StringPrefix("key", "a"),)), "f.must_not[0]"),
     (Filter(must=(TimeIn("event_time", 10), TimeIn("event_time", None, 10))), "f.must[1]"),
     (Filter(should=(kind(1), kind(2)), must_not=(kind(1, 2),)), "f.should"),
     (
@@ -38,7 +56,12 @@ TAKEN: list[Filter] = [
     Filter(),
     Filter(must=(kind(1, 2), kind(2, 3))),
     Filter(must=(kind(1, 2),), must_not=(kind(1),)),
-    Filter(must=(StringIn("key", frozenset("a")), StringIn("agent_id", frozenset("b")))),
+    Filter(must=(keys("a"), StringIn("agent_id", frozenset("b")))),
+    Filter(must=(keys("a", "b"), StringPrefix("key", "b"))),
+    Filter(must=(StringPrefix("key", "ab"), StringPrefix("key", "a"))),
+    Filter(must=(StringPrefix("namespace", "p/"), StringPrefix("namespace", "p"))),
+    Filter(must=(keys("a"), StringPrefix("namespace", "b"))),
+    Filter(must=(keys("a", "b"),), must_not=(StringPrefix("key", "a"),)),
     Filter(must=(TimeIn("event_time", 10), TimeIn("event_time", None, 11))),
     Filter(must=(TimeIn("event_time", 10), TimeIn("create_time", None, 10))),
     Filter(should=(kind(1), kind(2)), must_not=(kind(1),)),

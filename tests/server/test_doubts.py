@@ -9,10 +9,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from recalld.index.judge import Judge
+from recalld.index.judge import Judge, Stand
 from recalld.scoring.params import Scale
 from recalld.server.claims import Claim, Features, features
-from recalld.server.doubts import LIKELY, contradicted, nearness, outdated
+from recalld.server.doubts import (
+    LIKELY,
+    TOLD_MIN,
+    TOLD_SHARE_MIN,
+    contradicted,
+    nearness,
+    outdated,
+)
 from recalld.v1 import memory_service_pb2 as pb
 from recalld.v1 import types_pb2
 from tests.server.core import DAY_US, NOW_US, TENANT, Core, memory, texts
@@ -38,6 +45,21 @@ def test_judgement_of_pairs_that_taught_nothing(
     right = sum(row["class"] == name for row in said)
     assert right >= 0.8 * len(said)
     assert right >= 0.5 * sum(row["class"] == name for row in judged)
+
+
+def test_plain_words_of_change_are_about_the_same_thing() -> None:
+    """Of near statements nine of ten marks by plain words are right, and two of three are set."""
+    data = Path(__file__).parents[1] / "data/change_pairs.jsonl"
+    rows = [json.loads(line) for line in data.read_text().splitlines()]
+    pairs = [features(Claim(row["older"]), Claim(row["newer"]), 1.0) for row in rows]
+    marked = [
+        row["class"]
+        for row, pair in zip(rows, pairs, strict=True)
+        if pair.share >= TOLD_SHARE_MIN and outdated(pair) >= TOLD_MIN
+    ]
+    right = marked.count("update")
+    assert right >= 0.9 * len(marked)
+    assert right >= 2 / 3 * sum(row["class"] == "update" for row in rows)
 
 
 def test_nearness_is_bounded() -> None:
@@ -172,15 +194,38 @@ async def test_a_musing_says_so(core: Core) -> None:
     assert "only mused about" in hits[1].reasons
 
 
+def appoint(core: Core, stand: Stand) -> None:
+    """Gives the user a judge that says the same of every pair."""
+    part = core.partitions.find(TENANT, "u")
+    assert part is not None
+    shapes = (3 * part.index.dim + 1, 1), (1,), (1, len(Stand))
+    zeros = [np.zeros(shape, np.float32) for shape in shapes]
+    part.judge = Judge(*zeros, np.eye(len(Stand), dtype=np.float32)[stand] * 9)
+
+
+@pytest.mark.parametrize(
+    ("newer", "importance", "is_marked"),
+    [
+        ("I no longer drink green tea at work", 2, True),
+        ("I no longer drink green tea at work", 3, False),
+        ("I no longer drink coffee in the morning", 2, False),
+        ("I drink green tea at work and at home", 2, False),
+    ],
+)
+async def test_a_plain_word_counts_where_the_judge_is_silent(
+    core: Core, newer: str, importance: types_pb2.Importance, is_marked: bool
+) -> None:
+    """A word of an end marks what it is about, unless much hangs on that."""
+    old = await said(core, "I drink green tea at work", -9, importance=importance)
+    appoint(core, Stand.APART)
+    new = await said(core, newer)
+    assert (await core.get("u", old.id)).superseded_by == (new.id if is_marked else "")
+
+
 async def test_what_the_judge_sets_against_a_stronger_word_is_told(core: Core) -> None:
     """An agent's news against the user's word is a conflict, and the answer names both sides."""
     old = await said(core, "I drink green tea in the morning", -9)
-    part = core.partitions.find(TENANT, "u")
-    assert part is not None
-    inputs = 3 * part.index.dim + 1
-    shapes = (inputs, 1), (1,), (1, 4)
-    zeros = [np.zeros(shape, np.float32) for shape in shapes]
-    part.judge = Judge(*zeros, np.array([0, 0, 9, 0], np.float32))
+    appoint(core, Stand.UPDATE)
     agent = types_pb2.STATED_BY_AGENT
     new = await said(core, "I drink black tea in the morning", stated_by=agent)
     assert list(new.conflicting_ids) == [old.id]

@@ -59,6 +59,17 @@ async def test_an_announced_event_is_marked_and_keeps_its_score(core: Core) -> N
     assert after.parts.decay == pytest.approx(0.7)
 
 
+async def test_an_event_with_a_time_ahead_is_marked_after_it(core: Core) -> None:
+    """An appointment whose time is given, not said, is current until its day is over."""
+    when = core.clock.time_us + 3 * DAY_US
+    await core.remember("u", memory("dentist appointment", kind=EVENT, event_time=when))
+    before = (await core.recall("u", "dentist appointment")).hits[0]
+    core.clock.time_us += 5 * DAY_US
+    after = (await core.recall("u", "dentist appointment")).hits[0]
+    assert (before.band, "past its time" in before.reasons) == (HIGH, False)
+    assert (after.band == HIGH, after.reasons[-1]) == (False, "past its time")
+
+
 async def test_the_context_says_so(core: Core) -> None:
     """A context that holds everything keeps what is past apart and says that it is."""
     await core.remember("u", memory(WEEK, kind=STATE), memory("likes tea"))
