@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -52,10 +53,31 @@ _LIMITS = (
     VISIBILITY_COUNT,
     DOUBT_COUNT,
 )
+ROW_BYTES = 230
+"""Of a row: its columns, and its entry in `row_of`."""
 _NAMES = ("kind", "status", "importance", "stated_by", "visibility", "doubt")
+_TIMES = (
+    "event_time_us",
+    "create_time_us",
+    "update_time_us",
+    "anchor_time_us",
+    "valid_from_us",
+    "valid_to_us",
+    "expire_time_us",
+    "superseded_from_us",
+    "superseded_time_us",
+    "named_from_us",
+    "named_to_us",
+    "past_time_us",
+)
 
 
-@dataclass(frozen=True, slots=True)
+_small, _times, _strings = attrgetter(*_NAMES), attrgetter(*_TIMES), attrgetter(*STRING_FIELDS)
+
+
+# Not frozen, though nobody changes one: that would triple the time to make it, which a load of many
+# rows consists of.
+@dataclass(slots=True)
 class IndexRow:
     """What the index needs to know of one memory.
 
@@ -108,43 +130,15 @@ class IndexRow:
 
     def small(self) -> tuple[int, ...]:
         """Return the row of the uint8 block, in the order of recalld.scoring.masks."""
-        return (
-            self.kind,
-            self.status,
-            self.importance,
-            self.stated_by,
-            self.visibility,
-            self.doubt,
-        )
+        return _small(self)
 
     def times(self) -> tuple[int, ...]:
         """Return the row of the time block, in the order of recalld.scoring.masks."""
-        return (
-            self.event_time_us,
-            self.create_time_us,
-            self.update_time_us,
-            self.anchor_time_us,
-            self.valid_from_us,
-            self.valid_to_us,
-            self.expire_time_us,
-            self.superseded_from_us,
-            self.superseded_time_us,
-            self.named_from_us,
-            self.named_to_us,
-            self.past_time_us,
-        )
+        return _times(self)
 
     def strings(self) -> tuple[str, ...]:
         """Return the strings in the order of STRING_FIELDS."""
-        return (
-            self.key,
-            self.agent_id,
-            self.session_id,
-            self.namespace,
-            self.source_session_id,
-            self.source_uri,
-            self.language,
-        )
+        return _strings(self)
 
 
 @dataclass(frozen=True)
@@ -194,6 +188,11 @@ class Columns:
             {},
         )
 
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of memory that the rows take, estimated."""
+        return ROW_BYTES * self.count
+
     def row(self, label: int) -> int:
         """Return the live row of a label in this view, or -1."""
         row = self.row_of.get(label, -1)
@@ -215,11 +214,11 @@ class Columns:
             strings=grown(self.strings, self.count, end, axis=1),
             metadata=grown(self.metadata, self.count, end),
         )
-        for place, row in enumerate(rows, self.count):
-            view.labels[place] = row.label
-            view.alive[place] = 1
-            view._write(place, row)
-            view.row_of[row.label] = place
+        labels = [row.label for row in rows]
+        view.labels[self.count : end] = labels
+        view.alive[self.count : end] = 1
+        view._write(np.arange(self.count, end), rows)
+        view.row_of.update(zip(labels, range(self.count, end), strict=True))
         return view
 
     def updated(self, rows: Sequence[IndexRow]) -> Columns:
@@ -233,8 +232,7 @@ class Columns:
             strings=self.strings.copy(),
             metadata=self.metadata.copy(),
         )
-        for row in rows:
-            view._write(self.row_of[row.label], row)
+        view._write(np.array([self.row_of[row.label] for row in rows]), rows)
         return view
 
     def removed(self, rows: Sequence[int]) -> Columns:
@@ -271,17 +269,20 @@ class Columns:
             {int(label): row for row, label in enumerate(labels)},
         )
 
-    def _write(self, place: int, row: IndexRow) -> None:
-        """Fill one row; only called on rows that no older view looks at."""
-        self.small[:, place] = row.small()
-        self.times[:, place] = row.times()
-        self.links[:, place] = row.identity, row.heir
-        self.confidence[place] = row.confidence
-        self.strings[:, place] = [
-            dictionary.enter(value)
-            for dictionary, value in zip(self.dictionaries, row.strings(), strict=True)
+    def _write(self, places: NDArray[np.int64], rows: Sequence[IndexRow]) -> None:
+        """Fill rows; only called on rows that no older view looks at."""
+        if not rows:
+            return
+        self.small[:, places] = np.array(list(map(_small, rows)), np.uint8).T
+        self.times[:, places] = np.array(list(map(_times, rows)), np.int64).T
+        self.links[:, places] = np.array([(row.identity, row.heir) for row in rows], np.int64).T
+        self.confidence[places] = [row.confidence for row in rows]
+        texts = zip(*map(_strings, rows), strict=True)
+        for numbers, dictionary, values in zip(self.strings, self.dictionaries, texts, strict=True):
+            numbers[places] = [dictionary.enter(value) for value in values]
+        self.metadata[places] = [
+            self.objects.enter(canonical(row.metadata), row.metadata) for row in rows
         ]
-        self.metadata[place] = self.objects.enter(canonical(row.metadata), row.metadata)
 
 
 def check_rows(rows: Sequence[IndexRow]) -> None:

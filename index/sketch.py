@@ -71,6 +71,11 @@ class SketchBlock:
         )
         return empty.appended(vectors)
 
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of memory that the rows take."""
+        return self.count * 4 * (2 * len(self.codes) + TERM_COUNT)
+
     def appended(self, vectors: Floats) -> SketchBlock:
         """Return the next view, with float32[m, dim] rows behind the present ones.
 

@@ -1,7 +1,7 @@
 """The composition root: builds everything, and owns the order of starting and stopping.
 
 Start: lock the directory -> bind the port (health says NOT_SERVING) -> open store and model ->
-    reload and warm -> ready.
+    count and warm -> ready; memories are loaded when they are asked for.
 Stop: health NOT_SERVING -> let calls in flight finish -> close model and store -> let go of the
     directory.
 """
@@ -21,8 +21,6 @@ import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
 from recalld.index import role_catalogue
-from recalld.index.batching import BatchingEmbedder
-from recalld.index.embedder import cache_dir
 from recalld.server import (
     listening,
     metrics,
@@ -42,8 +40,9 @@ from recalld.server.dispatch import Dispatcher, Door
 from recalld.server.errors import AddressInUse, ConfigError
 from recalld.server.graphs import Graphs
 from recalld.server.keeping import Keeping, open_keeping
+from recalld.server.loading import Loading
 from recalld.server.model import open_embedder, rank_params
-from recalld.server.model_change import open_models
+from recalld.server.model_change import open_models, prepared
 from recalld.server.partitions import Partitions
 from recalld.server.quotas import CallRate, MemoryQuota
 from recalld.server.reembedding import Seam
@@ -60,6 +59,7 @@ from recalld.storage.duckdb_store import DuckDBOptions
 from recalld.storage.lock import DirectoryLock
 from recalld.storage.store import Store
 
+MIB = 1024 * 1024
 PRUNE_EVERY_S = 3600.0
 FLUSH_S = 0.2
 """Time for the last answers to reach their callers."""
@@ -76,9 +76,7 @@ class App:
     async def run(self) -> None:
         """Serve until SIGTERM or SIGINT.
 
-        Raises:
-            DirectoryLocked, AddressInUse, FormatTooNew, Corrupt, ModelMissing, ...: it cannot
-            start; says why.
+        Raises: DirectoryLocked, AddressInUse, FormatTooNew, Corrupt, ModelMissing, ... says why.
         """
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()
@@ -156,7 +154,7 @@ class App:
             fingerprint=parts.models.current.fingerprint,
             read_only=bool(parts.store.read_only_reason),
             memories=loaded.memory_count,
-            users=loaded.partition_count,
+            users=len(loaded.partitions),
         )
 
     async def _load(
@@ -168,7 +166,7 @@ class App:
         screen: Screen,
         exchange: snapshots.Exchange,
     ) -> tuple[services.Parts, reload.Reloaded]:
-        """Open model and store, and bring everything back into memory."""
+        """Open model and store, and learn what is in it."""
         pool = ThreadPoolExecutor(self.config.server.workers, thread_name_prefix="recalld-native")
         stack.callback(pool.shutdown)
         embedder, embedder_name = await asyncio.to_thread(
@@ -180,26 +178,26 @@ class App:
         models, reembedding = await open_models(
             stack, self.config, store, embedder, pool, measures, self.log
         )
-        partitions = Partitions(models)
-        zone = self.config.ranking.zone
-        loaded = await asyncio.to_thread(
-            reload.reload, store, partitions, models, reembedding, self.log, zone
-        )
+        loaded = await asyncio.to_thread(reload.reload, store, models)
         measures.memories.set(loaded.memory_count)
         measures.read_only.set(bool(store.read_only_reason))
         graphs = Graphs(self.log, self.config.server.workers)
         stack.push_async_callback(graphs.close)
-        for partition in partitions:
-            graphs.consider(partition)
-        writer = Writer(store, pool, graphs, measures, zone, screen.sealer)
+        zone, fingerprint = self.config.ranking.zone, embedder.fingerprint
+        loading = Loading(store, models, reembedding, zone, self.clock, measures, self.log)
+        stack.callback(loading.close)
+        bytes_max = self.config.server.memory_max_mb * MIB
+        partitions = Partitions(loaded.partitions, loading, graphs, measures.partitions, bytes_max)
+        stack.push_async_callback(partitions.close)
+        stack.callback(asyncio.create_task(partitions.warm(loaded.newest())).cancel)
+        writer = Writer(store, pool, partitions, measures, zone, screen.sealer)
         writer.quota = MemoryQuota(self.config.quotas.memories_max, partitions)
         stack.push_async_callback(writer.drain)
         queues.watch(measures, embedder, writer)
-        params = rank_params(embedder)
-        ranking = config_hash(VERSION, self.config.ranking, params, embedder.fingerprint)
+        ranking = config_hash(VERSION, self.config.ranking, rank_params(embedder), fingerprint)
         traces = Traces(store.traces, pool, self.config.traces, ranking, measures, self.log)
         stack.push_async_callback(traces.close)
-        made = snapshots.Snapshots(keeping, embedder.fingerprint, self.config.snapshots, exchange)
+        made = snapshots.Snapshots(keeping, fingerprint, self.config.snapshots, exchange)
         stack.callback(asyncio.create_task(made.run_schedule()).cancel)
         parts = services.Parts(
             config=self.config,
@@ -209,7 +207,7 @@ class App:
             models=models,
             reembedding=reembedding,
             embedder_name=embedder_name,
-            roles=self._prepared(roles, embedder, stack),
+            roles=prepared(roles, self.config, embedder, stack, self.log),
             metrics=measures,
             traces=traces,
             screen=screen,
@@ -219,8 +217,7 @@ class App:
             start_time_us=now_us,
             started_s=self.clock.monotonic_s(),
         )
-
-        reembedding.start(Seam(partitions.find, graphs.consider))
+        reembedding.start(Seam(partitions.loaded, partitions.settle))
         stack.push_async_callback(reembedding.close)
         return parts, loaded
 
@@ -229,23 +226,12 @@ class App:
         options = DuckDBOptions(
             now_us=now_us,
             created_by=VERSION,
-            memory_limit_bytes=self.config.storage.memory_limit_mb * 1024 * 1024,
+            memory_limit_bytes=self.config.storage.memory_limit_mb * MIB,
         )
         data_dir = self.config.storage.data_dir
         keeping = await open_keeping(stack, data_dir, options, self.clock, self.log)
         stack.callback(asyncio.create_task(self._prune(keeping.store)).cancel)
         return keeping
-
-    def _prepared(
-        self, roles: Roles, embedder: BatchingEmbedder, stack: contextlib.AsyncExitStack
-    ) -> Roles | None:
-        """Roles that get ready in the background; without a model of meaning there are none."""
-        if self.config.embedder.kind == "hash":
-            return None
-        folder = cache_dir(environment()) / "roles"
-        preparing = asyncio.create_task(roles.prepare(embedder, folder, self.log))
-        stack.callback(preparing.cancel)
-        return roles
 
     async def _listen(
         self,

@@ -1,4 +1,4 @@
-"""Opening of what a change of the model needs: the old models, and what is left to do."""
+"""Opening of what depends on the model: older ones, what is left to do, and the roles."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from functools import partial
 from typing import Any
 
 from recalld.index.batching import BatchingEmbedder
+from recalld.index.embedder import cache_dir
 from recalld.server import models
-from recalld.server.config import Config
+from recalld.server.config import Config, environment
 from recalld.server.metrics import Metrics
 from recalld.server.reembedding import Reembedding
+from recalld.server.roles import Roles
 from recalld.storage.store import Store
 
 
@@ -41,3 +43,15 @@ async def open_models(
     stack.push_async_callback(asyncio.to_thread, found.close)
     left = await asyncio.to_thread(Reembedding, store, found, section, pool, measures, log)
     return found, left
+
+
+def prepared(
+    roles: Roles, config: Config, embedder: BatchingEmbedder, stack: AsyncExitStack, log: Any
+) -> Roles | None:
+    """Roles that get ready in the background; without a model of meaning there are none."""
+    if config.embedder.kind == "hash":
+        return None
+    folder = cache_dir(environment()) / "roles"
+    preparing = asyncio.create_task(roles.prepare(embedder, folder, log))
+    stack.callback(preparing.cancel)
+    return roles

@@ -16,7 +16,7 @@ import contextlib
 import hashlib
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -60,7 +60,7 @@ class Seam:
         changed: told of a partition that is searched by another model now.
     """
 
-    use: Callable[[str, str], Partition | None]
+    use: Callable[[str, str], Awaitable[Partition | None]]
     changed: Callable[[Partition], None]
 
 
@@ -160,7 +160,7 @@ class Reembedding:
 
     async def _renew(self, key: Key, seam: Seam) -> None:
         """One partition, from the first memory to the switch."""
-        partition = seam.use(*key)
+        partition = await seam.use(*key)
         if partition is None:
             del self.progress.left[key]
             return

@@ -57,7 +57,7 @@ class Remember:
 
         async def run(row: StoredRequest | None) -> pb.RememberResponse:
             """The work behind the idempotency check."""
-            partition = self.partitions.open(scope.tenant, scope.user_id)
+            partition = await self.partitions.open(scope.tenant, scope.user_id, call)
             while True:
                 model = partition.index.fingerprint
                 embedded = await self._embed(drafts, call, model)

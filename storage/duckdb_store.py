@@ -19,6 +19,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from recalld.storage import commands, database_file, duckdb_file, rules
 from recalld.storage.counters import Counters
 from recalld.storage.database_file import size_bytes
@@ -30,7 +33,8 @@ from recalld.storage.queries import Queries
 from recalld.storage.renewals import SqlRenewals
 from recalld.storage.requests import REQUEST_BYTES_MAX, REQUEST_COUNT_MAX, RecentRequests
 from recalld.storage.sealed import SqlSealed
-from recalld.storage.store import Partition, StoredMemory, StoredRequest, StoreStats, WriteBatch
+from recalld.storage.sizes import Partition, StoreStats, Tally
+from recalld.storage.store import StoredMemory, StoredRequest, WriteBatch
 from recalld.storage.traces import SqlTraces
 from recalld.storage.writer import BatchWriter, GroupWriter
 
@@ -144,12 +148,19 @@ class DuckDBStore:
         return self._queries.load()
 
     def partitions(self) -> list[Partition]:
-        """See `Store.partitions`; one scan."""
+        """See `Store.partitions`; two scans."""
         return self._queries.partitions()
 
-    def load_partition(self, tenant: str, user_id: str) -> list[StoredMemory]:
-        """See `Store.load_partition`; a scan of two columns, then the rows."""
-        return self._queries.load_partition(tenant, user_id)
+    def tally(self, tenant: str, user_id: str = "") -> list[Tally]:
+        """See `Store.tally`; one scan."""
+        return self._queries.tally(tenant, user_id)
+
+    def load_partition(
+        self, tenant: str, user_id: str, labels: NDArray[np.int64] | None = None
+    ) -> Iterator[StoredMemory]:
+        """See `Store.load_partition`; a scan of two columns if need be, then the rows."""
+        self._file.require_open()
+        return self._queries.load_partition(tenant, user_id, labels)
 
     def revisions(self) -> dict[str, int]:
         """See `Store.revisions`."""

@@ -5,12 +5,11 @@ Tests drive it through the same handlers, with the same messages, as a real serv
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import math
 import time
 from collections.abc import AsyncIterator, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC
 from typing import Any
 from unittest.mock import Mock
@@ -24,6 +23,7 @@ from recalld.server import metrics, reload, services
 from recalld.server.call import Call
 from recalld.server.config import Config
 from recalld.server.graphs import Graphs
+from recalld.server.loading import Loading
 from recalld.server.models import open_models
 from recalld.server.partitions import Partitions
 from recalld.server.reembedding import Reembedding, Seam
@@ -39,9 +39,8 @@ from recalld.server.sections import (
 from recalld.server.snapshots import Snapshots
 from recalld.server.traces import Traces
 from recalld.server.writer import Writer
-from recalld.storage.errors import StoreFailed
-from recalld.storage.memory_store import MemoryImage, MemoryStore
-from recalld.storage.store import Store, WriteBatch
+from recalld.storage.memory_store import MemoryStore
+from recalld.storage.store import Store
 from recalld.v1 import memory_service_pb2 as pb
 from recalld.v1 import recall_service_pb2, types_pb2
 from tests.server.erasing import MemoryEraser
@@ -66,36 +65,6 @@ class FixedClock:
 
     def monotonic_s(self) -> float:
         return time.perf_counter()
-
-
-class FaultyStore(MemoryStore):
-    """A store whose next commits can be made to wait or to fail."""
-
-    is_failing = False
-    is_held = False
-
-    def __init__(self, image: MemoryImage | None = None) -> None:
-        super().__init__(image)
-        self.held: list[tuple[Future[None], WriteBatch]] = []
-
-    def submit(self, batch: WriteBatch) -> Future[None]:
-        if self.is_failing:
-            broken: Future[None] = Future()
-            broken.set_exception(StoreFailed("the disk is gone"))
-            return broken
-        if not self.is_held:
-            return super().submit(batch)
-        waiting: Future[None] = Future()
-        self.held.append((waiting, batch))
-        return waiting
-
-    def release(self) -> None:
-        """Lets what waits go through, in order."""
-        self.is_held = False
-        for waiting, batch in self.held:
-            super().submit(batch).result()
-            waiting.set_result(None)
-        self.held.clear()
 
 
 class Recorder:
@@ -130,11 +99,16 @@ class Core:
         self.models = open_models(self.embedder, section, ranking, store, self.log, is_shared=False)
         self.metrics = metrics.create()
         self.reembedding = Reembedding(store, self.models, section, pool, self.metrics, self.log)
-        self.partitions = Partitions(self.models)
-        reload.reload(store, self.partitions, self.models, self.reembedding, self.log, UTC)
+        stored = reload.reload(store, self.models).partitions
         self.graphs = Graphs(self.log, 2)
+        self.loading = Loading(
+            store, self.models, self.reembedding, UTC, self.clock, self.metrics, self.log
+        )
+        self.partitions = Partitions(
+            stored, self.loading, self.graphs, self.metrics.partitions, 1 << 30
+        )
         sealer = Sealer(SEAL_KEY)
-        self.writer = Writer(store, pool, self.graphs, self.metrics, UTC, sealer)
+        self.writer = Writer(store, pool, self.partitions, self.metrics, UTC, sealer)
         config = Config() if traces is None else Config(traces=traces)
         self.traces = Traces(store.traces, pool, config.traces, "hash", self.metrics, self.log)
         self.eraser = MemoryEraser(store, self.clock)
@@ -166,7 +140,7 @@ class Core:
 
     def embed_anew(self) -> None:
         """Begins to embed anew, as a server does when it is ready."""
-        self.reembedding.start(Seam(self.partitions.find, self.graphs.consider))
+        self.reembedding.start(Seam(self.partitions.loaded, self.partitions.settle))
 
     def caller(self, *, now_us: int = 0, deadline_s: float = math.inf, admin: bool = True) -> Call:
         return Call(TENANT, admin, "r", now_us or self.clock.now_us(), deadline_s, self.clock)
@@ -239,17 +213,21 @@ async def opened(
     traces: TracesSection | None = None,
     roles: Roles | None = None,
     sensitive: SensitiveSection | None = None,
+    memory_max_bytes: int = 1 << 30,
 ) -> AsyncIterator[Core]:
     """A core over a store, an empty one by default; the store stays open."""
     with ThreadPoolExecutor(2) as pool:
         used = store if store is not None else MemoryStore()
         core = Core(used, pool, dim, exact_max, traces, roles, sensitive)
+        core.partitions.bytes_max = memory_max_bytes
         try:
             yield core
         finally:
             await core.reembedding.close()
             await core.traces.close()
             await core.writer.drain()
+            await core.partitions.close()
+            core.loading.close()
             await core.graphs.close()
             core.models.close()
             core.embedder.close()
@@ -303,11 +281,3 @@ def must(*conditions: types_pb2.Condition) -> types_pb2.Filter:
 def texts(hits: Iterable[Any]) -> list[str]:
     """Contents of hits, in order."""
     return [hit.memory.content for hit in hits]
-
-
-async def embedded_anew(core: Core) -> None:
-    """Waits until nothing is left to embed anew but what is held back."""
-    progress = core.reembedding.progress
-    async with asyncio.timeout(30):
-        while progress.left.keys() - progress.held:
-            await asyncio.sleep(0.005)

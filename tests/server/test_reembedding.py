@@ -19,7 +19,8 @@ from recalld.server.probes import self_recall
 from recalld.storage.memory_store import MemoryImage, MemoryStore
 from recalld.v1 import memory_service_pb2 as pb
 from recalld.v1.recall_service_pb2 import Channel
-from tests.server.core import Core, embedded_anew, memory, opened, texts
+from tests.server.anew import embedded_anew
+from tests.server.core import Core, memory, opened, texts
 
 OLD, NEW = HashEmbedder(64), HashEmbedder(32)
 
@@ -40,9 +41,9 @@ async def filled(image: MemoryImage, count: int = 40, *, lost: bool = False) -> 
             image.memories[label] = replace(row, fingerprint="f" * 32)
 
 
-def index_model(core: Core, user: str) -> str:
+async def index_model(core: Core, user: str) -> str:
     """Fingerprint of the vectors by which a user's memories are searched."""
-    partition = core.partitions.find("default", user)
+    partition = await core.partitions.loaded("default", user)
     assert partition is not None
     return partition.index.fingerprint
 
@@ -67,12 +68,12 @@ async def test_the_old_model_answers_until_the_switch() -> None:
     async with opened(MemoryStore(image), dim=OLD.dim) as core:
         before = await core.recall("u", "green tea", explain=True, min_score=0.0)
     async with opened(MemoryStore(image), dim=NEW.dim) as core:
-        assert index_model(core, "u") == OLD.fingerprint
+        assert await index_model(core, "u") == OLD.fingerprint
         meanwhile = await core.recall("u", "green tea", explain=True, min_score=0.0)
         assert meanwhile.hits == before.hits and not meanwhile.degraded
         core.embed_anew()
         await embedded_anew(core)
-        assert index_model(core, "u") == index_model(core, "v") == NEW.fingerprint
+        assert await index_model(core, "u") == await index_model(core, "v") == NEW.fingerprint
         after = await core.recall("u", "green tea")
         assert texts(after.hits)[0] == "likes green tea" and not after.degraded
     assert_of_new_model(image)
@@ -83,7 +84,7 @@ async def test_without_the_old_model_words_and_keys_answer() -> None:
     image = MemoryImage()
     await filled(image, lost=True)
     async with opened(MemoryStore(image), dim=NEW.dim) as core:
-        assert index_model(core, "u") == STAND_IN
+        assert await index_model(core, "u") == STAND_IN
         found = await core.recall("u", "green tea", explain=True)
         assert texts(found.hits)[0] == "likes green tea"
         assert list(found.degraded) == ["reembedding"]
@@ -92,7 +93,7 @@ async def test_without_the_old_model_words_and_keys_answer() -> None:
         assert (await core.get("u", key="drink")).content == "likes green tea"
         await core.remember("u", memory("owns a red bicycle"))
         await core.remember("w", memory("is new here"))
-        assert index_model(core, "w") == NEW.fingerprint
+        assert await index_model(core, "w") == NEW.fingerprint
         assert texts((await core.recall("u", "red bicycle")).hits)[0] == "owns a red bicycle"
         core.embed_anew()
         await embedded_anew(core)
@@ -111,7 +112,7 @@ async def test_a_restart_goes_on_where_it_was() -> None:
             await asyncio.sleep(0)
         await core.reembedding.close()
         kept = len(image.renewals)
-        assert 0 < kept < total and index_model(core, "u") == OLD.fingerprint
+        assert 0 < kept < total and await index_model(core, "u") == OLD.fingerprint
     async with opened(MemoryStore(image), dim=NEW.dim) as core:
         assert core.reembedding.progress.total == total
         core.embed_anew()
@@ -152,7 +153,7 @@ async def test_vectors_that_find_nothing_are_held_back(monkeypatch: pytest.Monke
         core.embed_anew()
         await embedded_anew(core)
         assert core.reembedding.progress.held == {("default", "u")}
-        assert index_model(core, "u") == OLD.fingerprint
+        assert await index_model(core, "u") == OLD.fingerprint
         assert texts((await core.recall("u", "green tea")).hits)[0] == "likes green tea"
         held = core.metrics.registry.get_sample_value("recalld_reembedding_users_held")
         assert held == 1
@@ -170,7 +171,7 @@ async def test_a_read_only_store_stays_as_it_is() -> None:
     async with opened(store, dim=NEW.dim) as core:
         core.embed_anew()
         await asyncio.sleep(0.01)
-        assert index_model(core, "u") == OLD.fingerprint and not image.renewals
+        assert await index_model(core, "u") == OLD.fingerprint and not image.renewals
         assert texts((await core.recall("u", "green tea")).hits)[0] == "likes green tea"
 
 
@@ -239,7 +240,7 @@ async def test_probes_count_what_is_found() -> None:
     image = MemoryImage()
     await filled(image, 40)
     async with opened(MemoryStore(image), dim=NEW.dim) as core:
-        partition = core.partitions.find("default", "u")
+        partition = await core.partitions.loaded("default", "u")
         assert partition is not None
         core.embed_anew()
         while len(image.renewals) < len(partition.records):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from recalld.storage.memory_store import MemoryImage, MemoryStore
-from tests.server.core import Core, condition, embedded_anew, memory, must, opened, texts
+from tests.server.anew import embedded_anew
+from tests.server.core import Core, condition, memory, must, opened, texts
 
 
 async def fill(core: Core) -> None:
