@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
 from recalld.index.batching import BatchingEmbedder
 from recalld.index.errors import EmbedQueueFull
 from recalld.server.indexing import embedded_text
 from recalld.storage.record import MemoryRecord
-from recalld.storage.renewal import Renewal
 
 K = 10
 PROBE_COUNT_MAX = 32
@@ -24,34 +24,36 @@ RETRY_S = 0.05
 
 
 async def self_recall(
-    records: Sequence[MemoryRecord], renewals: Sequence[Renewal], embedder: BatchingEmbedder
+    records: Mapping[int, MemoryRecord],
+    vectors: Mapping[int, NDArray[np.float32]],
+    embedder: BatchingEmbedder,
 ) -> float:
     """Share of probed memories that are among the nearest ten to their own text as a request.
 
     Args:
-        records: of one partition.
-        renewals: vectors of them; those of rows that are gone do not count.
+        records: of one partition, by label.
+        vectors: float32[width] of them, by label; those of rows that are gone do not count.
         embedder: the model that made them.
 
     Returns:
         recall_at_k in [0, 1]; 1 where there is nothing to find. Equal cosines count as found.
     """
-    texts = {record.label: embedded_text(record) for record in records}
-    made = [one for one in renewals if one.label in texts]
-    if not made:
+    labels = [label for label in vectors if label in records]
+    if not labels:
         return 1.0
-    vectors = np.stack([one.vector[: embedder.dim] for one in made])
-    count = min(PROBE_COUNT_MAX, math.isqrt(len(made) - 1) + 1)
-    places = np.linspace(0, len(made) - 1, count).astype(np.int64)
+    texts = [embedded_text(records[label]) for label in labels]
+    rows = np.stack([vectors[label][: embedder.dim] for label in labels])
+    count = min(PROBE_COUNT_MAX, math.isqrt(len(labels) - 1) + 1)
+    places = np.linspace(0, len(labels) - 1, count).astype(np.int64)
     found = 0
     for place in places.tolist():
-        request = await _request(embedder, texts[made[place].label])
-        cosines = vectors @ request[: embedder.dim]
+        request = await _request(embedder, texts[place])
+        cosines = rows @ request[: embedder.dim]
         found += int((cosines > cosines[place]).sum()) < K
     return found / count
 
 
-async def _request(embedder: BatchingEmbedder, text: str) -> np.ndarray:
+async def _request(embedder: BatchingEmbedder, text: str) -> NDArray[np.float32]:
     """The vector of a text as a request, behind all calls."""
     while True:
         try:
@@ -59,6 +61,6 @@ async def _request(embedder: BatchingEmbedder, text: str) -> np.ndarray:
             break
         except EmbedQueueFull:
             await asyncio.sleep(RETRY_S)
-    vector: np.ndarray = (await asyncio.wrap_future(pending))[0]
+    vector: NDArray[np.float32] = (await asyncio.wrap_future(pending))[0]
     embedder.discard([text])
     return vector

@@ -17,6 +17,7 @@ from recalld.server.indexing import embedded_text
 from recalld.server.models import STAND_IN
 from recalld.server.probes import self_recall
 from recalld.storage.memory_store import MemoryImage, MemoryStore
+from recalld.storage.record import Kind
 from recalld.v1 import memory_service_pb2 as pb
 from recalld.v1.recall_service_pb2 import Channel
 from tests.server.anew import embedded_anew
@@ -162,6 +163,19 @@ async def test_vectors_that_find_nothing_are_held_back(monkeypatch: pytest.Monke
     assert stored == {OLD.fingerprint}
 
 
+async def test_memories_that_are_all_alike_are_switched() -> None:
+    """Where the old model cannot tell memories apart either, the new one need not."""
+    image = MemoryImage()
+    async with opened(MemoryStore(image), dim=OLD.dim) as core:
+        alike = ["ab ba " * (n + 1) for n in range(40)]
+        await core.remember("u", *(memory(text, kind=Kind.EVENT) for text in alike))
+    async with opened(MemoryStore(image), dim=NEW.dim) as core:
+        core.embed_anew()
+        await embedded_anew(core)
+        assert not core.reembedding.progress.held
+    assert_of_new_model(image)
+
+
 async def test_a_read_only_store_stays_as_it_is() -> None:
     """Where nothing can be written the old model goes on answering, and nothing is embedded."""
     image = MemoryImage()
@@ -246,8 +260,8 @@ async def test_probes_count_what_is_found() -> None:
         while len(image.renewals) < len(partition.records):
             await asyncio.sleep(0)
         waiting = core.store.renewals.of_partition("default", "u", NEW.fingerprint)
-        records = list(partition.records.values())
-        assert await self_recall(records, waiting, core.embedder) == 1.0
-        opposite = [replace(one, vector=-one.vector) for one in waiting]
+        records, vectors = partition.records, {one.label: one.vector for one in waiting}
+        assert await self_recall(records, vectors, core.embedder) == 1.0
+        opposite = {label: -vector for label, vector in vectors.items()}
         assert await self_recall(records, opposite, core.embedder) < 0.2
-        assert await self_recall([], waiting, core.embedder) == 1.0
+        assert await self_recall({}, vectors, core.embedder) == 1.0
