@@ -1,6 +1,6 @@
 """What it costs that memories are loaded on demand: the start, the first call of a user, the next.
 
-`python -m recalld.bench.bench_partitions [--users 2000] [--memories 100] [--memory-max-mb 1024]
+`python -m recalld.bench.bench_partitions [--users 2000] [--memories 100] [--memory-max-mb 64]
 [--json FILE]` makes a database of that many users (their memories interleaved, as users write side
 by side), starts a real server on it, and measures: time until it is ready, first and further calls
 of users by text, the processor time of each, and resident memory; beside a bare echo of
@@ -8,7 +8,6 @@ the same answer. 100,000 users of 100 memories take 7 GB of disk and 20 minutes.
 """
 
 import argparse
-import os
 import socket
 import time
 import urllib.request
@@ -19,9 +18,9 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from recalld.bench.bench_soak import resident_mb
 from recalld.bench.echo import METHOD, echo_process
-from recalld.bench.load import RECALL_METHOD, Latency, in_a_row, recall_call
+from recalld.bench.load import RECALL_METHOD, Latency, in_a_row, raw_call
+from recalld.bench.processor import resident_bytes, spent_s
 from recalld.bench.report import Cell, Figure, Report, Table, progress, provenance, publish
 from recalld.client.testing import RunningServer, running_server
 from recalld.index.hash_embedder import HashEmbedder
@@ -37,6 +36,7 @@ DIM = 384
 WORDS, VOCABULARY = 14, 8_000
 CALLED = 200  # users who call
 NOW_US = 1_700_000_000_000_000
+WARMING_POLL_S = 2.0
 COPY_MEMORY_BYTES = 1 << 30
 # One seed memory becomes one of each user; everything that must be unique is made of the label.
 COPY = """
@@ -103,12 +103,6 @@ def fill(data_dir: Path, users: int, memories: int) -> None:
     connection.close()
 
 
-def processor_s(server: RunningServer) -> float:
-    """Processor time of a server; Linux only."""
-    fields = Path(f"/proc/{server.process.pid}/stat").read_text(encoding="ascii").split()
-    return (int(fields[13]) + int(fields[14])) / os.sysconf("SC_CLK_TCK")
-
-
 def metric(port: int, name: str) -> float:
     """A value of the server's page of metrics."""
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as page:
@@ -116,34 +110,42 @@ def metric(port: int, name: str) -> float:
     return float(next(line.split()[-1] for line in lines if line.startswith(name)))
 
 
+def wait_until_warmed(port: int) -> None:
+    """Wait until no more users are loaded in the background."""
+    before, loaded = -1.0, 0.0
+    while before < loaded:
+        time.sleep(WARMING_POLL_S)
+        before, loaded = loaded, metric(port, "recalld_partitions_resident ")
+
+
 def measure(name: str, server: RunningServer, users: Sequence[int]) -> Row:
     """One call of each user."""
-    requests = [_request(user) for user in users]
-    call, close = recall_call(server.target, RECALL_METHOD, requests)
-    before_s = processor_s(server)
-    latency = in_a_row(call, len(requests), warm_up=0)
-    spent_s = (processor_s(server) - before_s) / len(requests)
+    call, close = raw_call(server.target, RECALL_METHOD, [_request(user) for user in users])
+    before_s = spent_s(server.process.pid)
+    latency = in_a_row(call, len(users), warm_up=0)
+    each_s = (spent_s(server.process.pid) - before_s) / len(users)
     close()
-    return Row(name, latency, spent_s)
+    return Row(name, latency, each_s)
 
 
 def echo(server: RunningServer, user: int) -> Latency:
     """The same call on a server that gives a ready answer."""
-    call, close = recall_call(server.target, RECALL_METHOD, [_request(user)])
-    answer = call(0).SerializeToString()
+    call, close = raw_call(server.target, RECALL_METHOD, [_request(user)])
+    answer = call(0)
     close()
     with TemporaryDirectory() as folder:
         file = Path(folder) / "answer.bin"
         file.write_bytes(answer)
-        with echo_process(file) as address:
-            call, close = recall_call(address, METHOD, [_request(user)])
+        with echo_process(file) as ready:
+            call, close = raw_call(ready.address, METHOD, [_request(user)])
             latency = in_a_row(call, CALLED)
             close()
     return latency
 
 
-def _request(user: int) -> RecallRequest:
-    return RecallRequest(scope=WireScope(user_id=f"user-{user}"), text=f"what of no{user}?", k=5)
+def _request(user: int) -> bytes:
+    scope = WireScope(user_id=f"user-{user}")
+    return RecallRequest(scope=scope, text=f"what of no{user}?", k=5).SerializeToString()
 
 
 def run(users: int, memories: int, memory_max_mb: int) -> Report:
@@ -160,15 +162,15 @@ def run(users: int, memories: int, memory_max_mb: int) -> Report:
         fill(Path(folder), users, memories)
         started_s = time.perf_counter()
         with running_server(data_dir=folder, env=env) as server:
-            ready = (time.perf_counter() - started_s, processor_s(server))
-            # The users changed last are warmed; those called are as likely any others.
+            ready = (time.perf_counter() - started_s, spent_s(server.process.pid))
+            wait_until_warmed(port)
             called = np.random.default_rng(1).permutation(users)[:CALLED].tolist()
-            empty_mb = resident_mb(server.process.pid)
+            empty_mb = resident_bytes(server.process.pid) / 1e6
             rows = [measure("first call of a user", server, called)]
             rows.append(measure("next call of that user", server, called))
             bare = echo(server, called[0])
             held = {
-                "resident_mb": resident_mb(server.process.pid),
+                "resident_mb": resident_bytes(server.process.pid) / 1e6,
                 "partitions": metric(port, "recalld_partitions_resident "),
                 "estimate_mb": metric(port, "recalld_partitions_resident_bytes ") / 1e6,
                 "evictions": metric(port, "recalld_partition_evictions_total "),
@@ -207,7 +209,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--users", type=int, default=2_000)
     parser.add_argument("--memories", type=int, default=100)
-    parser.add_argument("--memory-max-mb", type=int, default=1_024)
+    parser.add_argument("--memory-max-mb", type=int, default=64)
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     publish(run(given.users, given.memories, given.memory_max_mb), given.json)

@@ -2,7 +2,7 @@
 
 The question is the dialogue before the assistant's turn under test; nobody asks outright. It can be
 put to the server in two ways, and both are measured: all lines as the text, or the last line as the
-text and the earlier ones as context turns. `QUERY_FORM` names the one that counts: it finds more.
+text and the earlier ones as context turns. `QUERY_FORM` names the one that counts: how agents ask.
 Where a folder holds Chinese and English, Chinese counts: English is its translation.
 Source: He et al., arXiv 2409.15240.
 """
@@ -43,7 +43,7 @@ class QueryForm(Enum):
     LAST_AS_TEXT = "last line as text, earlier ones as context"
 
 
-QUERY_FORM = QueryForm.ALL_AS_TEXT
+QUERY_FORM = QueryForm.LAST_AS_TEXT
 
 
 def load(path: Path, form: QueryForm) -> dict[str, list[Corpus]]:

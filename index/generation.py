@@ -20,6 +20,8 @@ from recalld.index.postings import Postings
 from recalld.index.relation import Neighbours, find_neighbours
 from recalld.index.roles import RoleRows
 from recalld.index.sketch import SketchBlock
+from recalld.scoring import masks
+from recalld.scoring.params import DOCUMENT, EVENT, Makeup
 
 
 @dataclass(frozen=True)
@@ -102,9 +104,14 @@ class Generation:
         return self.cues.rows(self.columns)
 
     @cached_property
-    def is_of_turns(self) -> bool:
-        """Whether most rows stand beside others in a conversation."""
-        return 2 * len(self.neighbours.earlier) > self.columns.live_count
+    def makeup(self) -> Makeup:
+        """What most rows are."""
+        if 2 * len(self.neighbours.earlier) > self.columns.live_count:
+            return Makeup.TURNS
+        kinds = self.columns.small[masks.KIND, : self.columns.count]
+        is_event = ((kinds == EVENT) | (kinds == DOCUMENT)) & (self.columns.alive[: len(kinds)] > 0)
+        is_most = 2 * np.count_nonzero(is_event) > self.columns.live_count
+        return Makeup.EVENTS if is_most else Makeup.STATEMENTS
 
     @cached_property
     def heirs(self) -> Heirs:

@@ -46,6 +46,7 @@ from recalld.scoring.params import (
     VECTOR_SPREADS_TOTAL,
     Channel,
     Fusion,
+    Makeup,
     RankParams,
 )
 from recalld.scoring.rank import (
@@ -86,7 +87,7 @@ class Searcher:
     exact_max: int
     table: NDArray[np.float64]
     idea_table: NDArray[np.float64]
-    _standard: dict[tuple[Fusion, frozenset[Channel], bool], Weights] = field(
+    _standard: dict[tuple[Fusion, frozenset[Channel], Makeup], Weights] = field(
         default_factory=dict, init=False
     )
 
@@ -115,7 +116,7 @@ class Searcher:
             asked |= WORD_CHANNELS | ({Channel.TIME} & words.keys())
         if Channel.ROLE in words:
             asked |= {Channel.ROLE}
-        weights = self._weights(plan, asked, generation.is_of_turns)
+        weights = self._weights(plan, asked, generation.makeup)
         if parts and matched > self.exact_max and is_for_graph(generation, matched):
             rows = proposed(generation, plan, parts, excluded, words)
         elif asked and is_worth_a_pass(generation, plan, parts, matched):
@@ -212,14 +213,14 @@ class Searcher:
             words = {**words, Channel.ROLE: (scores, scores)}
         return words
 
-    def _weights(self, plan: QueryPlan, asked: frozenset[Channel], of_turns: bool) -> Weights:
+    def _weights(self, plan: QueryPlan, asked: frozenset[Channel], makeup: Makeup) -> Weights:
         """Lay out the weights; the usual ones are made once."""
         if any(plan.weights.get(channel, 1.0) != 1.0 for channel in asked):
-            return make_weights(plan.fusion, asked, plan.weights, of_turns)
-        key = plan.fusion, asked, of_turns
+            return make_weights(plan.fusion, asked, plan.weights, makeup)
+        key = plan.fusion, asked, makeup
         found = self._standard.get(key)
         if found is None:
-            found = self._standard[key] = make_weights(plan.fusion, asked, {}, of_turns)
+            found = self._standard[key] = make_weights(plan.fusion, asked, {}, makeup)
         return found
 
     def _table(self, plan: QueryPlan) -> NDArray[np.float64]:

@@ -189,6 +189,19 @@ WORDS_ALONE = Mix(SIMILAR.weights, SIMILAR.background, 0.02)
 # trained on single statements and leads among them; raw turns are found by what is said in them.
 STATEMENTS = Mix((1.5, 8.0, 6.0, 4.0, 12.0, 3.0, 8.0, 4.0), -6.3, 0.01)
 TURNS = Mix((8.0, 10.5, 6.0, 4.0, 9.0, 3.0, 8.0, 4.0), -6.3, 0.01)
+# What happened is brought to mind by what is like it.
+EVENTS = Mix((15.0, 10.0, 6.0, 4.0, 2.0, 3.0, 8.0, 4.0), -4.5, 0.04)
+
+
+class Makeup(IntEnum):
+    """What most memories of a partition are."""
+
+    STATEMENTS = 0  # facts, preferences, states and whatever else holds for a while
+    TURNS = 1  # of talk, beside one another
+    EVENTS = 2  # what happened, and documents
+
+
+MIX_OF = {Makeup.STATEMENTS: STATEMENTS, Makeup.TURNS: TURNS, Makeup.EVENTS: EVENTS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,8 +238,8 @@ class RankParams:
         return (similarity,) if self.relevance is None else (similarity, self.relevance)
 
 
-def mix_of(asked: frozenset[Channel], of_turns: bool) -> Mix:
-    """Return the mix of a search that asks for these channels, among turns of talk or not."""
+def mix_of(asked: frozenset[Channel], makeup: Makeup) -> Mix:
+    """Return the mix of a search that asks for these channels among such memories."""
     if Channel.RELEVANCE in asked:
-        return TURNS if of_turns else STATEMENTS
+        return MIX_OF[makeup]
     return SIMILAR if Channel.VECTOR in asked else WORDS_ALONE

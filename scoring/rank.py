@@ -33,6 +33,7 @@ from recalld.scoring.params import (
     WEIGHT_MAX,
     Channel,
     Fusion,
+    Makeup,
     RankParams,
     mix_of,
 )
@@ -120,7 +121,7 @@ def make_weights(
     fusion: Fusion,
     asked: frozenset[Channel],
     multipliers: Mapping[Channel, float],
-    of_turns: bool = False,
+    makeup: Makeup = Makeup.STATEMENTS,
 ) -> Weights:
     """Lay out the weights of one search.
 
@@ -128,7 +129,7 @@ def make_weights(
         fusion: WEIGHTED or RRF.
         asked: channels that the search uses; empty when nothing was asked but a filter.
         multipliers: by channel, in [0, WEIGHT_MAX], default 1.
-        of_turns: whether most of what is searched are turns of talk.
+        makeup: what most of the memories are that are searched.
 
     Returns:
         The weights. A memory at the background keeps the same base whatever the multipliers are.
@@ -142,7 +143,7 @@ def make_weights(
     channels = np.zeros(CHANNEL_COUNT, dtype=np.float32)
     if not asked:
         return Weights(Fusion.WEIGHTED, channels, math.inf)
-    mix = mix_of(asked, of_turns)
+    mix = mix_of(asked, makeup)
     for channel in asked:
         own = mix.weights[channel] if fusion == Fusion.WEIGHTED else RRF_WEIGHTS[channel]
         channels[channel] = own * multipliers.get(channel, 1.0)

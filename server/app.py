@@ -38,6 +38,7 @@ from recalld.server.config import Config, environment, seal_key
 from recalld.server.credentials import open_credentials
 from recalld.server.dispatch import Dispatcher, Door
 from recalld.server.errors import AddressInUse, ConfigError
+from recalld.server.forgetting import forget_answers
 from recalld.server.graphs import Graphs
 from recalld.server.keeping import Keeping, open_keeping
 from recalld.server.loading import Loading
@@ -47,7 +48,6 @@ from recalld.server.partitions import Partitions
 from recalld.server.quotas import CallRate, MemoryQuota
 from recalld.server.reembedding import Seam
 from recalld.server.reopening import Reopening
-from recalld.server.retention import Retention
 from recalld.server.roles import Roles
 from recalld.server.screening import Screen, make_screen
 from recalld.server.sealing import Sealer
@@ -57,10 +57,8 @@ from recalld.server.version import VERSION
 from recalld.server.writer import Writer
 from recalld.storage.duckdb_store import DuckDBOptions
 from recalld.storage.lock import DirectoryLock
-from recalld.storage.store import Store
 
 MIB = 1024 * 1024
-PRUNE_EVERY_S = 3600.0
 FLUSH_S = 0.2
 """Time for the last answers to reach their callers."""
 
@@ -230,7 +228,8 @@ class App:
         )
         data_dir = self.config.storage.data_dir
         keeping = await open_keeping(stack, data_dir, options, self.clock, self.log)
-        stack.callback(asyncio.create_task(self._prune(keeping.store)).cancel)
+        forgetting = forget_answers(keeping.store, self.clock, self.log)
+        stack.callback(asyncio.create_task(forgetting).cancel)
         return keeping
 
     async def _listen(
@@ -284,12 +283,3 @@ class App:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(gate.idle.wait(), self.config.server.drain_s)
             tasks.create_task(server.stop(FLUSH_S))
-
-    async def _prune(self, store: Store) -> None:
-        """Forget answers to request ids after a day, hourly."""
-        newest_us = await asyncio.to_thread(store.newest_request_us)
-        retention = Retention(self.clock, newest_us)
-        while not store.read_only_reason:
-            await asyncio.sleep(PRUNE_EVERY_S)
-            if before_us := retention.forget_before_us():
-                await asyncio.to_thread(store.prune_requests, before_us)

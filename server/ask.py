@@ -15,6 +15,7 @@ from recalld.index.time_channel import TimeAsked
 from recalld.scoring.params import Channel, Fusion
 from recalld.server import codec, limits, times, validate
 from recalld.server.call import Call
+from recalld.server.conversation import last_words
 from recalld.server.errors import InvalidRequest, PermissionDenied
 from recalld.server.sections import RankingSection
 from recalld.storage.record import Scope, Status
@@ -218,10 +219,14 @@ def _view(
 
 
 def _time(text: str, view: View, zone: tzinfo) -> TimeAsked:
-    """What the words of a request say of time, seen from the moment that it asks about."""
+    """What the words of a request say of time, seen from the moment that it asks about.
+
+    A long one tells, with times of its own, before it asks.
+    """
     at_us = view.as_of_us or view.now_us
-    named = time_words.windows(text, Standpoint(at_us, zone)) if text else ()
-    return TimeAsked(named, time_words.asks_for_newest(text), at_us)
+    asking = last_words(text)
+    named = time_words.windows(asking, Standpoint(at_us, zone)) if text else ()
+    return TimeAsked(named, time_words.asks_for_newest(asking), at_us)
 
 
 def _weights(request: pb.RecallRequest, at: str, default: Defaults) -> dict[Channel, float]:

@@ -132,8 +132,18 @@ class Keeping:
         return restore(self._data_dir, name, self._options, TEXTLESS_METHODS)
 
     def _erase(self, examples: Sequence[Example]) -> list[StoredPurge]:
-        now_us = self.clock.now_us
-        return erase(self.store, self.folder, self._data_dir, now_us, TEXTLESS_METHODS, examples)
+        def tell(step: str) -> None:
+            self.log.info("purging", done=step)
+
+        return erase(
+            self.store,
+            self.folder,
+            self._data_dir,
+            self.clock.now_us,
+            TEXTLESS_METHODS,
+            examples,
+            tell,
+        )
 
 
 async def open_keeping(

@@ -17,21 +17,25 @@ from recalld.scoring.params import Channel
 from recalld.server import access, validate
 from recalld.server.ask import Ask
 from recalld.server.call import Call
+from recalld.server.conversation import (
+    REQUEST_TOKENS_MAX,
+    earlier_words,
+    size,
+    spoken_texts,
+)
 from recalld.server.indexing import embedded_text
 from recalld.server.models import Models
 from recalld.server.partition import Partition
 from recalld.server.roles import Roles
-from recalld.server.tokens import CJK
 from recalld.storage.errors import MemoryNotFound
 from recalld.v1 import recall_service_pb2 as pb
 
-CONTEXT_TURN_COUNT = 2
 CONTEXT_WEIGHT = 0.5
+"""Of the words of earlier turns, against those of the request."""
+REQUEST_WEIGHT = 0.9
+"""Of the request alone, against the request with the turns before it."""
 INLINE_ROW_COUNT_MAX = 2_000
 """Partitions up to this size are searched on the event loop: a hop to a thread costs more."""
-REQUEST_TOKENS_MAX = 48
-"""Relevance is trained on requests up to this long; of dialogues and documents it knows nothing."""
-TOKENS_PER_CJK, TOKENS_PER_OTHER = 0.65, 0.23
 EMBED_SHARE_MAX = 0.5
 """Share of the time until the deadline that the embedder may be expected to take: with more, words
 and keys answer at once instead of shortly before the deadline."""
@@ -47,15 +51,15 @@ def text_weights(texts: Sequence[str]) -> tuple[float, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What the channels are asked: the request itself first, then what the recent turns add.
+    """What the channels are asked: the request itself, and what the recent turns add.
 
     Attributes:
         vectors: as `QueryPlan.vectors`, by the fingerprint of the model that made them.
-        texts: for the words.
+        vector_weights: one per vector.
+        texts: for the words: the request, and what was said in the turns before it.
         excluded: labels that must not answer.
         degraded: what was left out for want of time.
         readings: what the words say already, one per partition.
-        with_relevance: whether the request is of a length that relevance is trained on.
     """
 
     vectors: Mapping[str, NDArray[np.float32]]
@@ -63,7 +67,7 @@ class Query:
     excluded: frozenset[int] = frozenset()
     degraded: tuple[str, ...] = ()
     readings: tuple[Reading | None, ...] = ()
-    with_relevance: bool = True
+    vector_weights: tuple[float, ...] = (1.0,)
     roles: RoleAsk | None = None
     situation: str = ""
 
@@ -83,7 +87,7 @@ async def make_query(
     vectors = query.vectors.get(models.current.fingerprint)
     if roles is None or vectors is None or not asked.text or not is_weighed:
         return query
-    wanted = roles.ask(vectors, text_weights(query.texts))
+    wanted = roles.ask(vectors, query.vector_weights)
     if wanted is None:
         return replace(query, degraded=(*query.degraded, "roles_not_ready"))
     return replace(query, roles=wanted, situation=wanted.situation)
@@ -109,21 +113,21 @@ async def _read(
         return _like(request.memory_id, asked, chosen, call, models)
     if which is None or not chosen:
         return Query({}, ())
-    texts = (asked.text, *asked.turns[-CONTEXT_TURN_COUNT:])
+    said = spoken_texts(asked.text, asked.turns)
+    texts = (asked.text, earlier_words(asked.turns)) if asked.turns else (asked.text,)
     readings: tuple[Reading | None, ...] = ()
-    is_short = request_size(asked.text) <= REQUEST_TOKENS_MAX
     try:
         wait_s = EMBED_SHARE_MAX * call.remaining_s()
+        asked_of = _models_of(chosen, models)
+        dims = {model.fingerprint: model.dim for model in asked_of}
         pending = {
-            model.fingerprint: model.submit(
-                texts, is_query=True, owner=call.tenant, within_s=wait_s
-            )
-            for model in _models_of(chosen, models)
+            model.fingerprint: model.submit(said, is_query=True, owner=call.tenant, within_s=wait_s)
+            for model in asked_of
         }
         degraded = _unasked(chosen, pending)
         if all(one.done() for one in pending.values()):
             found = {name: one.result() for name, one in pending.items()}
-            return Query(found, texts, degraded=degraded, with_relevance=is_short)
+            return replace(by_vectors(found, said, texts, dims), degraded=degraded)
         # The words are looked up while the model is at work on another core.
         weights = text_weights(texts)
         readings = tuple(
@@ -140,7 +144,7 @@ async def _read(
         return Query({}, texts, degraded=("embedder_deadline",), readings=readings)
     except EmbedQueueFull:
         return Query({}, texts, degraded=("embedder_overloaded",))
-    return Query(found, texts, degraded=degraded, readings=readings, with_relevance=is_short)
+    return replace(by_vectors(found, said, texts, dims), degraded=degraded, readings=readings)
 
 
 def _models_of(chosen: Sequence[Partition], models: Models) -> list[BatchingEmbedder]:
@@ -155,10 +159,25 @@ def _unasked(chosen: Sequence[Partition], vectors: Container[str]) -> tuple[str,
     return () if is_whole else ("reembedding",)
 
 
-def request_size(text: str) -> float:
-    """Tokens of a request, roughly: by the default model, measured on both languages."""
-    wide = len(CJK.findall(text))
-    return wide * TOKENS_PER_CJK + (len(text) - wide) * TOKENS_PER_OTHER
+def by_vectors(
+    vectors: Mapping[str, NDArray[np.float32]],
+    said: Sequence[str],
+    texts: tuple[str, ...],
+    dims: Mapping[str, int],
+) -> Query:
+    """The query of a request by its vectors of each model, whose widths are `dims`.
+
+    Likeness is asked of the whole of what was said, what is needed of the request alone; and both
+    the other way round, a little less, unless the whole is more than relevance knows.
+    """
+    if len(said) == 1:
+        return Query(vectors, texts)
+    is_short = size(said[1]) <= REQUEST_TOKENS_MAX
+    crossed = {}
+    for name, (request, whole) in vectors.items():
+        dim, turned = dims[name], whole if is_short else request
+        crossed[name] = np.block([[whole[:dim], request[dim:]], [request[:dim], turned[dim:]]])
+    return Query(crossed, texts, vector_weights=(1.0, REQUEST_WEIGHT))
 
 
 def _like(memory_id: str, asked: Ask, chosen: list[Partition], call: Call, models: Models) -> Query:

@@ -35,7 +35,6 @@ from recalld.server.partition import Partition
 from recalld.server.partitions import Partitions
 from recalld.server.partners import with_partners
 from recalld.server.query import (
-    CONTEXT_WEIGHT,
     INLINE_ROW_COUNT_MAX,
     Query,
     make_query,
@@ -225,13 +224,11 @@ class Recall:
         """One partition's search, by vectors of its own model."""
         fingerprint = part.index.fingerprint
         vectors = query.vectors.get(fingerprint)
-        vector_count = 0 if vectors is None else len(vectors)
         return QueryPlan(
             view=asked.view,
             filter=condition,
             vectors=vectors,
-            with_relevance=query.with_relevance,
-            vector_weights=(1.0, *[CONTEXT_WEIGHT] * (vector_count - 1)),
+            vector_weights=query.vector_weights,
             texts=query.texts,
             text_weights=text_weights(query.texts),
             k=k or asked.k,

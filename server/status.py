@@ -65,6 +65,7 @@ TABLE: dict[type[Exception], tuple[grpc.StatusCode, int]] = {
     storage_errors.CopyFailed: (Code.UNAVAILABLE, Reason.ERROR_REASON_NOT_READY),
     storage_errors.EraseFailed: (Code.UNAVAILABLE, Reason.ERROR_REASON_NOT_READY),
     storage_errors.StoreFailed: (Code.FAILED_PRECONDITION, Reason.ERROR_REASON_READ_ONLY),
+    storage_errors.StoreFull: (Code.RESOURCE_EXHAUSTED, Reason.ERROR_REASON_STORAGE_FULL),
     storage_errors.StoreReadOnly: (Code.FAILED_PRECONDITION, Reason.ERROR_REASON_READ_ONLY),
     storage_errors.FileRefused: (Code.UNAVAILABLE, Reason.ERROR_REASON_NOT_READY),
     storage_errors.FormatTooNew: (Code.FAILED_PRECONDITION, Reason.ERROR_REASON_FORMAT_TOO_NEW),

@@ -2,50 +2,74 @@
 
 Knows no database library and decides nothing about durability: the caller begins and commits.
 
-Invariants: few statements per table and group, whole columns as parameters; the last write of a
-key inside a group wins. Planning costs more than writing: `INSERT OR REPLACE` of the wide table
-takes three to four times as long as `INSERT`, so known rows are deleted first.
+Invariants: few statements per table and group; the last write of a key inside a group wins.
+Planning costs more than writing: `INSERT OR REPLACE` takes three to four times as long as adding
+rows, so known rows are deleted first, and rows are handed over whole (`Appending.append`), not as
+parameters of a statement.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
 from recalld.storage import rows
 from recalld.storage.migrate import Connection
 from recalld.storage.store import StoredRequest, WriteBatch
 
 
-def _insert_sql(verb: str, table: str, columns: Sequence[tuple[str, str]]) -> str:
-    # Casting every list would add half to the time of planning; only a column that may be all
-    # NULL needs it to have a type.
-    values = (
-        f"unnest(?::{kind}[])" if name in rows.NULLABLE else "unnest(?)" for name, kind in columns
-    )
-    return f"{verb} INTO {table} ({rows.names(columns)}) SELECT {', '.join(values)}"
+class Appending(Connection, Protocol):
+    """A connection that also takes whole rows."""
+
+    def append(
+        self, table: str, columns: Sequence[str], values: Iterable[Sequence[object]]
+    ) -> None:
+        """Adds rows, one value a column."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What may be in the tables already.
+
+    Attributes:
+        label_max: no row has a higher label, so higher ones need no deletion.
+        tenants: those that have a row.
+        has_request: whether a request may have a row, by tenant and id.
+    """
+
+    label_max: int
+    tenants: Container[str]
+    has_request: Callable[[str, str], bool]
+
+
+def _upsert_sql(table: str, columns: Sequence[tuple[str, str]]) -> str:
+    values = ", ".join("unnest(?)" for _ in columns)
+    return f"INSERT OR REPLACE INTO {table} ({rows.names(columns)}) SELECT {values}"
 
 
 _DELETE_MEMORIES = "DELETE FROM memories WHERE label IN (SELECT unnest(?))"
-_INSERT_MEMORIES = _insert_sql("INSERT", "memories", rows.COLUMNS)
-_UPSERT_REQUESTS = _insert_sql("INSERT OR REPLACE", "requests", rows.REQUEST_COLUMNS)
-_UPSERT_SEALED = _insert_sql("INSERT OR REPLACE", "sealed", rows.SEALED_COLUMNS)
-_UPSERT_TENANTS = _insert_sql("INSERT OR REPLACE", "tenants", rows.TENANT_COLUMNS)
+_UPSERT_REQUESTS = _upsert_sql("requests", rows.REQUEST_COLUMNS)
+_UPSERT_SEALED = _upsert_sql("sealed", rows.SEALED_COLUMNS)
+_UPSERT_TENANTS = _upsert_sql("tenants", rows.TENANT_COLUMNS)
 _UPDATE_TENANT = "UPDATE tenants SET revision = ? WHERE tenant = ?"
+_MEMORY_COLUMNS = tuple(name for name, _ in rows.COLUMNS)
+_REQUEST_COLUMNS = tuple(name for name, _ in rows.REQUEST_COLUMNS)
 
 
 def apply_group(
-    connection: Connection, batches: Sequence[WriteBatch], label_max: int, known: Container[str]
+    connection: Appending, batches: Sequence[WriteBatch], known: Known
 ) -> tuple[list[StoredRequest], dict[str, int], int]:
     """Writes the batches in order.
 
     Args:
         connection: inside a transaction.
         batches: of one group.
-        label_max: no row has a higher label, so higher ones need no deletion.
-        known: tenants that have a row.
+        known: what may be there already.
 
     Returns:
-        The requests written, the tenants' new revisions, and the new `label_max`.
+        The requests written, the tenants' new revisions, and the new highest label.
 
     Raises:
         The database's errors; the transaction must then be given up.
@@ -53,16 +77,22 @@ def apply_group(
     memories = {m.record.label: m for batch in batches for m in batch.memories}
     requests = {(r.tenant, r.request_id): r for batch in batches if (r := batch.request)}
     revisions = {batch.tenant: batch.revision for batch in batches}
-    _run(connection, _DELETE_MEMORIES, [(label,) for label in memories if label <= label_max])
-    _run(connection, _INSERT_MEMORIES, [rows.row_of(m) for m in memories.values()])
-    _run(connection, _UPSERT_REQUESTS, [rows.request_row_of(r) for r in requests.values()])
+    _run(connection, _DELETE_MEMORIES, [(n,) for n in memories if n <= known.label_max])
+    if memories:
+        connection.append("memories", _MEMORY_COLUMNS, map(rows.row_of, memories.values()))
+    held = [key for key in requests if known.has_request(*key)]
+    _run(connection, _UPSERT_REQUESTS, [rows.request_row_of(requests[key]) for key in held])
+    if fresh := [rows.request_row_of(requests[key]) for key in requests.keys() - held]:
+        connection.append("requests", _REQUEST_COLUMNS, fresh)
     sealed = {(s.label, s.placeholder): s for batch in batches for s in batch.sealed}
     _run(connection, _UPSERT_SEALED, [(s.label, s.placeholder, s.data) for s in sealed.values()])
-    if len(revisions) == 1 and batches[0].tenant in known:  # A third of the cost of the upsert.
+    if (
+        len(revisions) == 1 and batches[0].tenant in known.tenants
+    ):  # A third of the cost of the upsert.
         connection.execute(_UPDATE_TENANT, [batches[-1].revision, batches[0].tenant])
     else:
         _run(connection, _UPSERT_TENANTS, list(revisions.items()))
-    return list(requests.values()), revisions, max([label_max, *memories])
+    return list(requests.values()), revisions, max([known.label_max, *memories])
 
 
 def prune_requests(connection: Connection, before_us: int) -> int:

@@ -72,6 +72,17 @@ def wal_path(path: Path) -> Path:
     return path.with_name(path.name + WAL_SUFFIX)
 
 
+def copy_paths(path: Path) -> tuple[Path, Path]:
+    """Where copies of a database are made: one to take its place, one to be moved elsewhere."""
+    return path.with_name(path.name + NEW_SUFFIX), path.with_name(path.name + COPY_SUFFIX)
+
+
+def put_in_place(fresh: Path, path: Path, files: Files) -> None:
+    """Renames a synced file over the one of this path, durably."""
+    files.rename(fresh, path)
+    files.sync_directory(path.parent)
+
+
 def next_damaged(path: Path) -> Path:
     """Returns the first free name under which a damaged file can be kept beside itself."""
     number = 1
@@ -148,8 +159,7 @@ def _create(
     finally:
         connection.close()
     files.sync_file(new)
-    files.rename(new, path)
-    files.sync_directory(path.parent)
+    put_in_place(new, path, files)
 
 
 def _connect_repairing(

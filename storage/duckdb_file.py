@@ -13,8 +13,7 @@ from __future__ import annotations
 
 import errno
 import os
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from typing import Any
 import duckdb
 from numpy.typing import NDArray
 
-from recalld.storage.database_file import COPY_SUFFIX, NEW_SUFFIX, WAL_SUFFIX, wal_path
+from recalld.storage.database_file import WAL_SUFFIX, copy_paths, wal_path
 from recalld.storage.errors import (
     CopyFailed,
     Corrupt,
@@ -32,6 +31,7 @@ from recalld.storage.errors import (
     StoreClosed,
 )
 from recalld.storage.lock import read_holder
+from recalld.storage.readers import Readers
 
 VERSION: str = duckdb.__version__
 CHECKPOINT_THRESHOLD = "16MiB"
@@ -52,6 +52,7 @@ _REFUSALS = (
     errno.EPERM,
     errno.EIO,
     errno.EMFILE,
+    errno.ENFILE,
 )
 _COUNT_COPY = (
     "INSERT OR REPLACE INTO {alias}.meta SELECT '" + COPY_COUNT_KEY + "', "
@@ -76,16 +77,37 @@ class DuckDBFile:
         self._path = path
         self._connection = connection
         self._connect = connect
-        self._changed = threading.Condition()
-        self._active_count = 0
-        self._is_exchanging = False
+        self._readers = Readers()
         self._is_open = True
+        self._appenders: dict[str, duckdb.Appender] = {}
         with translated(path):
             self._root = connection.cursor()
 
     def execute(self, sql: str, parameters: Sequence[object] = (), /) -> Any:
         """Runs statements on the connection itself; for the writer's thread only."""
-        return self._connection.execute(sql, parameters)
+        with translated(self._path):
+            return self._connection.execute(sql, parameters)
+
+    def append(
+        self, table: str, columns: Sequence[str], values: Iterable[Sequence[object]]
+    ) -> None:
+        """Adds rows to a table; for the writer's thread only, inside its transaction.
+
+        An appender is kept for each table: to make one costs as much as a statement.
+
+        Args:
+            table: its name.
+            columns: names of those given, in the order of each row's values.
+            values: the rows.
+        """
+        with translated(self._path):
+            appender = self._appenders.get(table)
+            if appender is None:
+                appender = self._connection.appender(table, columns=list(columns))
+                self._appenders[table] = appender
+            self._connection.complete()  # A result that is not read to its end would be in the way.
+            appender.append_rows(values)
+            appender.flush()
 
     def require_open(self) -> None:
         """Raises StoreClosed after closing."""
@@ -153,33 +175,58 @@ class DuckDBFile:
             StorageError: the file could not be closed cleanly; it goes on being used.
             Corrupt, OSError: the present state cannot be opened any more; all use fails.
         """
-        with self._quiet():
-            before = self._copy_count()
-            self._connection.execute("FORCE CHECKPOINT")
-            self._root.close()
-            self._connection.close()
-            failure: Exception | None = None
+        failures: list[Exception] = []
+
+        def put() -> None:
             try:
                 if wal_path(self._path).exists():
                     raise StorageError(f"{self._path}: its log is still there after a checkpoint")
                 place()
             except Exception as error:
-                failure = error
-            self._connection = self._connect(self._path)
-            with translated(self._path):
-                self._root = self._connection.cursor()
-            if failure is not None:
-                raise failure
+                failures.append(error)
+
+        with self._readers.nobody():
+            before = self._copy_count()
+            self.execute("FORCE CHECKPOINT")
+            self._reopen(put)
+            if failures:
+                raise failures[0]
             if self._copy_count() != before + 1:
                 # A forgotten cursor would keep the old file open, and writes would go into it.
                 raise Corrupt(self._path, "the file opened is not the one put in place")
 
+    def reopen(self, meanwhile: Callable[[], None]) -> None:
+        """Closes the file, however it is, and opens it again; only on the writer's thread.
+
+        Args:
+            meanwhile: runs while it is closed.
+
+        Raises:
+            Corrupt, OSError, FileRefused: it does not open; until it does, reads are StoreClosed.
+        """
+        with self._readers.nobody():
+            self._reopen(meanwhile)
+
     def close(self) -> None:
         """Ends reading and releases the file; waits for reads at work."""
-        with self._quiet():
+        with self._readers.nobody():
             self._is_open = False
-            self._root.close()
-            self._connection.close()
+            self._close()
+
+    def _reopen(self, meanwhile: Callable[[], None]) -> None:
+        self._is_open = False
+        self._close()
+        meanwhile()
+        self._connection = self._connect(self._path)
+        with translated(self._path):
+            self._root = self._connection.cursor()
+        self._is_open = True
+
+    def _close(self) -> None:
+        """Lets go of the file: whatever still holds a connection keeps it open."""
+        self._appenders.clear()
+        self._root.close()
+        self._connection.close()
 
     def _copy_count(self) -> int:
         sql = "SELECT value FROM meta WHERE key = ?"
@@ -187,39 +234,10 @@ class DuckDBFile:
         return 0 if row is None else int(row[0])
 
     @contextmanager
-    def _quiet(self) -> Iterator[None]:
-        """No read is at work inside; those that come wait."""
-        with self._changed:
-            self._changed.wait_for(lambda: not self._is_exchanging)
-            self._is_exchanging = True
-            self._changed.wait_for(lambda: not self._active_count)
-        try:
-            yield
-        finally:
-            with self._changed:
-                self._is_exchanging = False
-                self._changed.notify_all()
-
-    @contextmanager
     def _cursor(self) -> Iterator[Connection]:
-        with translated(self._path):
-            with self._changed:
-                self._changed.wait_for(lambda: not self._is_exchanging)
-                self.require_open()
-                cursor = self._root.cursor()
-                self._active_count += 1
-            try:
-                yield cursor
-            finally:
-                cursor.close()
-                with self._changed:
-                    self._active_count -= 1
-                    self._changed.notify_all()
-
-
-def copy_paths(path: Path) -> tuple[Path, Path]:
-    """Where copies of a database are made: one to take its place, one to be moved elsewhere."""
-    return path.with_name(path.name + NEW_SUFFIX), path.with_name(path.name + COPY_SUFFIX)
+        reading = self._readers.reading(self.require_open)
+        with translated(self._path), reading, self._root.cursor() as cursor:
+            yield cursor
 
 
 @contextmanager

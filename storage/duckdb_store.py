@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -19,10 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from recalld.storage import commands, database_file, duckdb_file, rules
+from recalld.storage import commands, database_file, duckdb_file, room, rules, wal
 from recalld.storage.counters import Counters
 from recalld.storage.database_file import size_bytes
 from recalld.storage.duckdb_file import DuckDBFile
@@ -33,8 +30,9 @@ from recalld.storage.queries import Queries
 from recalld.storage.renewals import SqlRenewals
 from recalld.storage.requests import REQUEST_BYTES_MAX, REQUEST_COUNT_MAX, RecentRequests
 from recalld.storage.sealed import SqlSealed
-from recalld.storage.sizes import Partition, StoreStats, Tally
-from recalld.storage.store import StoredMemory, StoredRequest, WriteBatch
+from recalld.storage.sizes import StoreStats
+from recalld.storage.sql_reads import SqlReads
+from recalld.storage.store import StoredRequest, WriteBatch
 from recalld.storage.traces import SqlTraces
 from recalld.storage.writer import BatchWriter, GroupWriter
 
@@ -61,7 +59,7 @@ class DuckDBOptions:
     request_bytes_max: int = REQUEST_BYTES_MAX
 
 
-class DuckDBStore:
+class DuckDBStore(SqlReads):
     """`Store` on DuckDB; the contract says what it promises, `recovery` what opening did."""
 
     read_only_reason = ""
@@ -116,7 +114,7 @@ class DuckDBStore:
 
     def _start_writer(self) -> BatchWriter:
         """What takes batches and jobs from now on."""
-        return GroupWriter(self._commit)
+        return GroupWriter(self._commit, self)
 
     def submit(self, batch: WriteBatch) -> Future[None]:
         """See `Store.submit`."""
@@ -137,30 +135,6 @@ class DuckDBStore:
     def prune_requests(self, before_us: int) -> int:
         """See `Store.prune_requests`."""
         return int(self._writer.run(lambda: self._prune_requests(before_us)).result())
-
-    def newest_request_us(self) -> int:
-        """See `Store.newest_request_us`."""
-        return self._queries.newest_request_us()
-
-    def load(self) -> Iterator[StoredMemory]:
-        """See `Store.load`."""
-        self._file.require_open()
-        return self._queries.load()
-
-    def partitions(self) -> list[Partition]:
-        """See `Store.partitions`; two scans."""
-        return self._queries.partitions()
-
-    def tally(self, tenant: str, user_id: str = "") -> list[Tally]:
-        """See `Store.tally`; one scan."""
-        return self._queries.tally(tenant, user_id)
-
-    def load_partition(
-        self, tenant: str, user_id: str, labels: NDArray[np.int64] | None = None
-    ) -> Iterator[StoredMemory]:
-        """See `Store.load_partition`; a scan of two columns if need be, then the rows."""
-        self._file.require_open()
-        return self._queries.load_partition(tenant, user_id, labels)
 
     def revisions(self) -> dict[str, int]:
         """See `Store.revisions`."""
@@ -198,7 +172,7 @@ class DuckDBStore:
         Raises:
             CopyFailed, OSError: it could not be written; nothing of it stays.
         """
-        _, copy = duckdb_file.copy_paths(self._path)
+        _, copy = database_file.copy_paths(self._path)
         self._file.copy_to(copy)
         self._files.rename(copy, target)
 
@@ -225,6 +199,22 @@ class DuckDBStore:
             lines.append(str(error))
         return lines
 
+    def mend(self) -> None:
+        """See `writer.Recovery`; the file is opened anew and the failed group cut from its log.
+
+        Raises:
+            Corrupt: the file holds more than what was acknowledged.
+            FileRefused, OSError: it does not open yet.
+        """
+        self._file.reopen(partial(wal.cut_to, self._wal_path, self._wal_bytes, self._files))
+        self._files.sync_directory(self._path.parent)
+        if self._queries.revisions() != self._durable:
+            raise Corrupt(self._path, "holds a batch that was not acknowledged; restart the server")
+
+    def require_room(self) -> None:
+        """See `writer.Recovery`."""
+        room.require_room(self._path.parent)
+
     def close(self) -> None:
         """See `Store.close`."""
         with self._state_lock:
@@ -242,7 +232,8 @@ class DuckDBStore:
         start_ns = time.perf_counter_ns()
         orders = [(batch.tenant, batch.purge) for batch in batches if batch.purge]
         self._file.execute("BEGIN")
-        applied = commands.apply_group(self._file, batches, self._label_max, self._durable)
+        known = commands.Known(self._label_max, self._durable, self._recent.may_have)
+        applied = commands.apply_group(self._file, batches, known)
         # Behind the writes of the group: an earlier batch of it may have changed the same row.
         dropped = [key for order in orders for key in self.purges.apply(*order)]
         self._file.execute("COMMIT")
@@ -264,20 +255,16 @@ class DuckDBStore:
         return count
 
     def _rewrite(self) -> CopyFailed | None:
-        fresh, _ = duckdb_file.copy_paths(self._path)
+        fresh, _ = database_file.copy_paths(self._path)
         try:
             self._file.copy_to(fresh)
         except CopyFailed as error:  # The database is as it was, so writing may go on.
             return error
         fresh.chmod(database_file.FILE_MODE)
         self._files.sync_file(fresh)
-        self._file.exchange(partial(self._put_in_place, fresh))
+        self._file.exchange(partial(database_file.put_in_place, fresh, self._path, self._files))
         self._wal_bytes = size_bytes(self._wal_path)
         return None
-
-    def _put_in_place(self, fresh: Path) -> None:
-        self._files.rename(fresh, self._path)
-        self._files.sync_directory(self._path.parent)
 
     def _run(self, job: Callable[[], Any]) -> Future[Any]:
         return self._writer.run(job)

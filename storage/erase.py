@@ -45,6 +45,7 @@ def erase(
     now_us: Callable[[], int],
     textless_methods: frozenset[str],
     examples: Sequence[Example] = (),
+    tell: Callable[[str], None] = lambda step: None,
 ) -> list[StoredPurge]:
     """Completes every pending purge; returns them as they were noted.
 
@@ -55,6 +56,7 @@ def erase(
         now_us: the clock.
         textless_methods: see `PurgeOrder`.
         examples: purged memories that are searched for; none after a restart.
+        tell: is told each step that is done, from this thread.
 
     Raises:
         CopyFailed, OSError: no room; the purges stay pending.
@@ -65,10 +67,12 @@ def erase(
         return []
     store.sealed.prune()
     store.rewrite()
-    snapshot_count = folder.purge(store.purges.legacy(), textless_methods)
+    tell("database rewritten")
+    snapshot_count = folder.purge(store.purges.legacy(), textless_methods, tell)
     for path in sorted(data_dir.glob(f"{DATABASE_NAME}*{DAMAGED_INFIX}*")):
         path.unlink()
     file_count = _search(store, folder, data_dir, examples) if examples else 0
+    tell("files searched")
     done = [
         dataclasses.replace(
             purge,

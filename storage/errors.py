@@ -50,6 +50,19 @@ class StoreFailed(StorageError):
     """
 
 
+class StoreFull(StoreFailed):
+    """Raised when the disk, its quota or the descriptors are used up; reads go on.
+
+    The batch that met it is not there, and neither are those after it. Writing begins again by
+    itself with the first batch that comes when there is room; no reopening is needed.
+
+    Attributes:
+        retry_after_s: how often it is looked whether there is.
+    """
+
+    retry_after_s = 1.0
+
+
 class Corrupt(StorageError):
     """Raised when a file does not open, fails its checksum or breaks an invariant.
 

@@ -13,13 +13,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any
 
+import numpy as np
+
 from recalld.storage import rows
 from recalld.storage.migrate import TOMBSTONE_KEY, Connection
 from recalld.storage.purge import Legacy, PurgeOrder, StoredPurge
 from recalld.storage.queries import LABEL_FLOOR_KEY, Reader
 from recalld.storage.record import Scope
 from recalld.storage.sql_part import SqlPart
-from recalld.storage.tombstones import Hasher, Tombstones, table_of
+from recalld.storage.tombstones import Claim, Hasher, Tombstones, table_of
 
 PURGE_COLUMNS: tuple[tuple[str, str], ...] = (
     ("id", "VARCHAR"),
@@ -37,6 +39,8 @@ _TOMBSTONES = "SELECT hash, purge_time_us FROM tombstones"
 _ID = re.compile(rb"[0-9a-f]{32}")
 
 RequestKey = tuple[str, str]
+Condemned = tuple[int, str, str, str]
+"""Label, id, tenant and user of a row that must not come back."""
 
 
 class SqlPurges(SqlPart):
@@ -104,22 +108,21 @@ class SqlPurges(SqlPart):
 
         self._run(lambda: self._in_transaction(write)).result()
 
-    def drop_condemned(self, textless_methods: frozenset[str]) -> int:
-        """Removes every row that the tombstones condemn, with answers and traces.
+    def condemned(self) -> list[Condemned]:
+        """Returns every row that the own tombstones condemn."""
+        return condemned_rows(self._reader, self.tombstones)
+
+    def drop(self, condemned: Sequence[Condemned], textless_methods: frozenset[str]) -> None:
+        """Removes condemned rows, with answers and traces.
 
         Their bytes stay until the database is copied.
-
-        Returns:
-            How many rows went.
         """
-        condemned = condemned_rows(self._reader, self.tombstones)
+
+        def drop() -> None:
+            self._drop_rows(condemned, textless_methods)
+
         if condemned:
-
-            def drop() -> None:
-                self._drop_rows(condemned, textless_methods)
-
             self._run(lambda: self._in_transaction(drop)).result()
-        return len(condemned)
 
     def apply(self, tenant: str, order: PurgeOrder) -> list[RequestKey]:
         """Carries out an order inside the writer's transaction.
@@ -176,9 +179,7 @@ class SqlPurges(SqlPart):
             execute(_PUT_TOMBSTONES, [list(merged), list(merged.values())])
         self._put(legacy.purges)
 
-    def _drop_rows(
-        self, condemned: Sequence[tuple[int, str, str, str]], textless_methods: frozenset[str]
-    ) -> None:
+    def _drop_rows(self, condemned: Sequence[Condemned], textless_methods: frozenset[str]) -> None:
         self._delete([label for label, *_ in condemned])
         for tenant in sorted({tenant for _, _, tenant, _ in condemned}):
             ids = {memory_id for _, memory_id, owner, _ in condemned if owner == tenant}
@@ -234,8 +235,8 @@ class SqlPurges(SqlPart):
             self._connection.execute(sql, [tenant, gone])
 
 
-def condemned_rows(reader: Reader, tombstones: Tombstones) -> list[tuple[int, str, str, str]]:
-    """Returns (label, id, tenant, user_id) of every row that must not come back.
+def condemned_rows(reader: Reader, tombstones: Tombstones) -> list[Condemned]:
+    """Returns every row that must not come back, in label order.
 
     Args:
         reader: of any database of format 1 or later.
@@ -245,16 +246,9 @@ def condemned_rows(reader: Reader, tombstones: Tombstones) -> list[tuple[int, st
         return []
     names = "label, id, tenant, user_id, agent_id, namespace, key, content_hash, create_time_us"
     found = reader.rows(f"SELECT {names} FROM memories ORDER BY label")
-    return [
-        (label, memory_id, tenant, user_id)
-        for label, memory_id, tenant, user_id, agent_id, namespace, key, content_hash, time_us in (
-            found
-        )
-        if tombstones.condemns(
-            Scope(tenant, user_id, agent_id, "", namespace),
-            memory_id,
-            key,
-            bytes(content_hash),
-            time_us,
-        )
+    claims = [
+        Claim(memory_id, Scope(tenant, user_id, agent_id, "", namespace), key, bytes(digest), made)
+        for _, memory_id, tenant, user_id, agent_id, namespace, key, digest, made in found
     ]
+    places = np.flatnonzero(tombstones.condemned(claims)).tolist()
+    return [found[place][:4] for place in places]

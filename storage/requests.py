@@ -58,6 +58,10 @@ class RecentRequests:
         with self._lock:
             return self._requests.get((tenant, request_id))
 
+    def may_have(self, tenant: str, request_id: str) -> bool:
+        """Tells whether there may be a durable answer of this key."""
+        return not self.complete or self.find(tenant, request_id) is not None
+
     def discard(self, keys: Iterable[tuple[str, str]]) -> None:
         """Drops the answers of these (tenant, request id), where they are held."""
         with self._lock:

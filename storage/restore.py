@@ -133,12 +133,13 @@ def _prepare(
     try:
         if legacy is not None:
             store.purges.adopt(legacy)
-        dropped_count = store.purges.drop_condemned(textless_methods)
+        condemned = store.purges.condemned()
+        store.purges.drop(condemned, textless_methods)
         store.purges.overtake(legacy.revisions if legacy is not None else {})
-        if dropped_count:
+        if condemned:
             store.rewrite()
         if found := store.check():
             raise StorageError(f"the restored data is not in order: {'; '.join(found)}")
     finally:
         store.close()
-    return dropped_count
+    return len(condemned)

@@ -68,7 +68,6 @@ COLUMNS: tuple[tuple[str, str], ...] = (
     ("superseded_time_us", "BIGINT"),
     ("cue_embedding", "BLOB"),
 )
-NULLABLE = frozenset({"embedding", "cue_embedding"})
 REQUEST_COLUMNS: tuple[tuple[str, str], ...] = (
     ("tenant", "VARCHAR"),
     ("request_id", "VARCHAR"),

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -112,7 +113,7 @@ class SnapshotFolder:
         unfinished = self._path / f"{UNFINISHED_PREFIX}{name}"
         unfinished.mkdir(mode=DIRECTORY_MODE)
         try:
-            database = unfinished / _database_name(1)
+            database = unfinished / "recalld-1.duckdb"
             store.copy_to(database)
             made = self._described(database, name, stamp)
             self._write_manifest(unfinished, made)
@@ -185,44 +186,66 @@ class SnapshotFolder:
                         return True
         return False
 
-    def purge(self, legacy: Legacy, textless_methods: frozenset[str]) -> int:
-        """Rewrites every snapshot that holds something purged; returns how many.
+    def purge(
+        self,
+        legacy: Legacy,
+        textless_methods: frozenset[str],
+        tell: Callable[[str], None] = lambda step: None,
+    ) -> int:
+        """Rewrites every snapshot that holds something purged, telling each; returns how many.
 
         A snapshot that cannot be read is removed: nobody could restore it, and nobody knows
         whether it still holds what must go.
         """
         tombstones = Tombstones(Hasher(legacy.key), legacy.tombstones)
-        count = 0
-        for listed in self.listed():
-            folder = self._path / listed.name
-            if listed.manifest is None or self.verify(listed.name):
-                self.delete(listed.name)
-                count += 1
-                continue
-            database = folder / listed.manifest.database.name
-            with snapshot_check.reading(database) as reader:
-                is_concerned = bool(condemned_rows(reader, tombstones))
-            if is_concerned:
-                self._rewrite(folder, listed.manifest, legacy, textless_methods)
-                count += 1
+        found, count = self.listed(), 0
+        for number, listed in enumerate(found, start=1):
+            is_changed = self._purge(listed, tombstones, legacy, textless_methods)
+            count += is_changed
+            done = "changed" if is_changed else "holds nothing of it"
+            tell(f"snapshot {number} of {len(found)} {done}")
         return count
 
-    def _rewrite(
-        self, folder: Path, present: Manifest, legacy: Legacy, textless_methods: frozenset[str]
-    ) -> None:
+    def _purge(
+        self,
+        listed: Listed,
+        tombstones: Tombstones,
+        legacy: Legacy,
+        textless_methods: frozenset[str],
+    ) -> bool:
+        """Rewrites or removes one snapshot; tells whether it had to."""
+        if listed.manifest is None or self.verify(listed.name):
+            self.delete(listed.name)
+            return True
+        folder = self._path / listed.name
+        database = folder / listed.manifest.database.name
+        with snapshot_check.reading(database) as reader:
+            condemned = condemned_rows(reader, tombstones)
+        if not condemned:
+            return False
+        work = self._copied(folder, listed.manifest)
+        store = DuckDBStore(work, self._options)
+        try:
+            store.purges.adopt(legacy)
+            store.purges.drop(condemned, textless_methods)
+            store.rewrite()
+        finally:
+            store.close()
+        self._replace(folder, listed.manifest, work)
+        return True
+
+    def _copied(self, folder: Path, present: Manifest) -> Path:
+        """A data directory of its own with the database of a snapshot."""
         work = self._path / f"{UNFINISHED_PREFIX}{present.name}"
         shutil.rmtree(work, ignore_errors=True)
         work.mkdir(mode=DIRECTORY_MODE)
         shutil.copyfile(folder / present.database.name, work / DATABASE_NAME)
-        store = DuckDBStore(work, self._options)
-        try:
-            store.purges.adopt(legacy)
-            store.purges.drop_condemned(textless_methods)
-            store.rewrite()
-        finally:
-            store.close()
+        return work
+
+    def _replace(self, folder: Path, present: Manifest, work: Path) -> None:
+        """Puts the database of a directory in place of a snapshot's."""
         number = int(_DATABASE.fullmatch(present.database.name)[1]) + 1  # type: ignore[index]
-        database = folder / _database_name(number)
+        database = folder / f"recalld-{number}.duckdb"
         self._files.rename(work / DATABASE_NAME, database)
         stamp = Stamp(present.create_time_us, present.fingerprint, present.is_scheduled)
         self._write_manifest(folder, self._described(database, present.name, stamp))
@@ -275,7 +298,3 @@ class SnapshotFolder:
         for path in left:
             path.unlink()
         return [f"{listed.name}/{path.name}" for path in left]
-
-
-def _database_name(number: int) -> str:
-    return f"recalld-{number}.duckdb"

@@ -1,7 +1,8 @@
 """Repairs a write-ahead log whose end the disk filled with zeros, as a loss of power can leave it.
 
 DuckDB refuses such a log, though all that was acknowledged stands before the zeros. The original
-is copied aside first and never touched again. It never judges anything but zeros.
+is copied aside first and never touched again. It never judges anything but zeros. It also takes
+back what a failed commit of this process left at the end.
 
 Invariants: a kill at any moment leaves either the zeros (the repair runs again) or the cut log;
 every record of the log ends in a non-zero byte, so cutting zeros cuts no whole record.
@@ -59,3 +60,24 @@ def cut_zero_tail(path: Path, files: Files) -> tuple[Path, int]:
     os.truncate(path, path.stat().st_size - cut_bytes)
     files.sync_file(path)
     return copy, cut_bytes
+
+
+def cut_to(path: Path, size_bytes: int, files: Files) -> None:
+    """Takes back, durably, what stands behind the last acknowledged record; the log is not open.
+
+    Args:
+        path: the log; nothing is done when it is not longer than that, or gone.
+        size_bytes: where the last acknowledged record ends; 0 = the log holds none.
+        files: sync operations.
+
+    Raises:
+        OSError: it could not be cut.
+    """
+    if not path.exists() or path.stat().st_size <= size_bytes:
+        return
+    if size_bytes:
+        os.truncate(path, size_bytes)
+        files.sync_file(path)
+    else:  # A log begins with a header that an empty file lacks.
+        path.unlink()
+        files.sync_directory(path.parent)

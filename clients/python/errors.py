@@ -131,6 +131,10 @@ class QuotaExceeded(ResourceExhausted):
     """Raised when a quota of the tenant is used up."""
 
 
+class StorageFull(ResourceExhausted):
+    """Raised when the server's disk is full; it writes again by itself once there is room."""
+
+
 class FailedPrecondition(RecalldError):
     """Raised when the server's state does not allow the call."""
 
@@ -198,6 +202,7 @@ BY_REASON: Mapping[str, type[RecalldError]] = {
     "NOT_READY": NotReady,
     "OVERLOADED": Overloaded,
     "QUOTA_EXCEEDED": QuotaExceeded,
+    "STORAGE_FULL": StorageFull,
     "EMBEDDER_MISMATCH": EmbedderMismatch,
     "FORMAT_TOO_NEW": FormatTooNew,
     "REVISION_NOT_REACHED": RevisionNotReached,

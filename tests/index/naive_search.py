@@ -51,7 +51,18 @@ def expected_scores(
                 gained = min(1.0, keyword.get(beside, 0.0) / 0.6)
                 x = channels[label]
                 x[Channel.RELATION] = max(x[Channel.RELATION], gained)
-    return [_score(row, channels[row.label], plan) for row in wanted]
+    mix = _mix([row for row in table if live[row.label - 1]], plan)
+    return [_score(row, channels[row.label], plan, mix) for row in wanted]
+
+
+def _mix(rows: Sequence[IndexRow], plan: QueryPlan) -> params.Mix:
+    """The mix of what most rows are."""
+    if plan.vectors is None or plan.vectors.shape[1] == DIM:
+        return params.SIMILAR
+    if 2 * len(neighbours(rows)) > len(rows):
+        return params.TURNS
+    events = [row for row in rows if row.kind in (params.EVENT, params.DOCUMENT)]
+    return params.EVENTS if 2 * len(events) > len(rows) else params.STATEMENTS
 
 
 def _channels(row: IndexRow, vector, table, live, plan: QueryPlan) -> list[float]:
@@ -85,7 +96,7 @@ def _channels(row: IndexRow, vector, table, live, plan: QueryPlan) -> list[float
     return x
 
 
-def _score(row: IndexRow, x: Sequence[float], plan: QueryPlan) -> float:
+def _score(row: IndexRow, x: Sequence[float], plan: QueryPlan, mix: params.Mix) -> float:
     """The score from the channels and the factors."""
     parts = 0 if plan.vectors is None else plan.vectors.shape[1] // DIM
     words = bool(plan.texts)
@@ -99,7 +110,6 @@ def _score(row: IndexRow, x: Sequence[float], plan: QueryPlan) -> float:
     }
     if not any(used.values()):
         return 1.0
-    mix = params.STATEMENTS if parts > 1 else params.SIMILAR
     weights = [mix.weights[channel] if used.get(channel) else 0.0 for channel in Channel]
     vectors = weights[Channel.VECTOR] + weights[Channel.RELEVANCE]
     base = naive.base(x, weights, mix.background - 0.3 * vectors)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,9 @@ from tests.server.core import memory, remember_request, scope
 from tests.server.stubs import Stubs, refusal_of
 from tests.storage.faults import small_disk
 
+Code = grpc.StatusCode
 WAIT_S = 60
+POLL_S = 0.1
 
 
 def writes(stubs: Stubs, memory_id: str) -> dict[str, tuple[Any, Any]]:
@@ -84,30 +87,49 @@ def test_writes_are_those_of_the_contract() -> None:
 
 
 def test_a_full_disk(tmp_path: Path) -> None:
-    """A disk that fills under the server costs nothing acknowledged; a start on it serves."""
+    """A disk that fills under the server costs nothing acknowledged: writes are refused as that,
+    recalls go on, and writes succeed again once there is room, without a restart and after one."""
     with (
         small_disk(tmp_path / "disk") as disk,
         running_server(data_dir=disk.path) as server,
         Stubs(server.target) as stubs,
     ):
-        stubs.memory.Remember(remember_request("u", memory("kept", kind=4)), timeout=WAIT_S)
+        stubs.memory.Remember(remember_request("u", memory("green tea", kind=4)), timeout=WAIT_S)
         disk.fill()
         count = 1
         refusal = None
         while refusal is None:
             batch = [memory(f"m{count + n} " + "x" * 2_000, kind=4) for n in range(64)]
+            wanted = remember_request("u", *batch)
             try:
-                stubs.memory.Remember(remember_request("u", *batch), timeout=WAIT_S)
+                stubs.memory.Remember(wanted, timeout=WAIT_S)
                 count += 64
-            except grpc.RpcError as error:
-                refusal = error
-        assert refusal.code() == grpc.StatusCode.FAILED_PRECONDITION
+            except grpc.RpcError:
+                refusal = refusal_of(stubs.memory.Remember, wanted)
+        assert (refusal.code, refusal.reason) == (Code.RESOURCE_EXHAUSTED, "STORAGE_FULL")
+        assert "No space left on device" in refusal.message
+        recall = recall_pb.RecallRequest(scope=scope("u"), text="green tea")
+        assert stubs.recall.Recall(recall, timeout=WAIT_S).hits[0].memory.content == "green tea"
         assert stubs.state("u")[0] == count
         server.kill()
         server.restart()
         assert stubs.state("u")[0] == count
-        server.kill()
+        assert refusal_of(stubs.memory.Remember, wanted).reason == "STORAGE_FULL"
         disk.free()
-        server.restart()
-        stubs.memory.Remember(remember_request("u", memory("again", kind=4)), timeout=WAIT_S)
+        until_written(stubs, remember_request("u", memory("again", kind=4)))
         assert stubs.state("u")[0] == count + 1
+        server.kill()
+        server.restart()
+        assert stubs.state("u")[0] == count + 1
+
+
+def until_written(stubs: Stubs, request: pb.RememberRequest) -> None:
+    """Sends a request until it is no longer refused for lack of room."""
+    while True:
+        try:
+            stubs.memory.Remember(request, timeout=WAIT_S)
+        except grpc.RpcError as error:
+            assert error.code() == Code.RESOURCE_EXHAUSTED
+            time.sleep(POLL_S)
+        else:
+            return

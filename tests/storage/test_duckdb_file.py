@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from recalld.storage import duckdb_file
-from recalld.storage.database_file import wal_path
-from recalld.storage.duckdb_file import DuckDBFile, copy_paths
+from recalld.storage.database_file import copy_paths, wal_path
+from recalld.storage.duckdb_file import DuckDBFile
 from recalld.storage.errors import CopyFailed, Corrupt, StoreClosed
 
 CONNECT = partial(duckdb_file.connect, memory_limit_bytes=64 * 1024 * 1024)
@@ -87,6 +87,22 @@ def test_an_exchange_leaves_removed_rows_behind(file: DuckDBFile, tmp_path: Path
     assert count(file) == ROW_COUNT + 1
     file.execute("CHECKPOINT")
     assert b"new" in path.read_bytes()
+
+
+def test_rows_are_appended_to_the_file_in_place(file: DuckDBFile, tmp_path: Path) -> None:
+    """Rows handed over whole stand in the file that is open, also behind an exchange."""
+    path = tmp_path / "a 'b.duckdb"
+    target, _ = copy_paths(path)
+    file.append("t", ("text", "n"), [("it's", -1), ("", -2)])
+    file.copy_to(target)
+    file.exchange(lambda: target.rename(path) and None)
+    file.append("t", ("text", "n"), iter([("新", -3)]))
+    file.execute("CHECKPOINT")
+    file.close()
+    again = DuckDBFile(path, CONNECT(path), CONNECT)
+    found = again.rows("SELECT n, text FROM t WHERE n < 0 ORDER BY n")
+    again.close()
+    assert found == [(-3, "新"), (-2, ""), (-1, "it's")]
 
 
 def test_readers_wait_for_an_exchange(file: DuckDBFile, tmp_path: Path) -> None:

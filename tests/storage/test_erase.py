@@ -66,6 +66,24 @@ def test_no_byte_stays(store: DuckDBStore, tmp_path: Path) -> None:
     assert erased(store, tmp_path) == []
 
 
+def test_each_step_is_told(store: DuckDBStore, tmp_path: Path) -> None:
+    """Whoever waits can see how far it is: the database, each snapshot, the search."""
+    rows = kept.fill(store, 6)
+    folder = kept.open_folder(tmp_path)
+    folder.create(store, "one", kept.STAMP)
+    purge(store, rows[:1])
+    folder.create(store, "two", kept.STAMP)
+    told: list[str] = []
+    erase(store, folder, tmp_path, lambda: NOW_US, kept.TEXTLESS, tell=told.append)
+    assert told[0] == "database rewritten"
+    assert sorted(line.split(maxsplit=4)[4] for line in told[1:-1]) == [
+        "changed",
+        "holds nothing of it",
+    ]
+    assert [line[:13] for line in told[1:-1]] == ["snapshot 1 of", "snapshot 2 of"]
+    assert told[-1] == "files searched"
+
+
 def test_what_was_changed_before_goes_too(store: DuckDBStore, tmp_path: Path) -> None:
     """Earlier texts and vectors of a purged memory leave the file with it."""
     rows = kept.fill(store, 4)

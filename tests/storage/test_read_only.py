@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from recalld.storage.database_file import DATABASE_NAME, wal_path
-from recalld.storage.errors import Corrupt, FileRefused, StoreFailed, StoreReadOnly
+from recalld.storage.errors import Corrupt, FileRefused, StoreFailed, StoreFull, StoreReadOnly
 from recalld.storage.lock import LOCK_FILE_NAME, DirectoryLock
 from recalld.storage.read_only import ReadOnlyStore, open_store
 from recalld.storage.store import WriteBatch
@@ -105,6 +105,47 @@ def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
         assert store.revisions() == {"acme": acknowledged}
         assert store.check() == []
         store.write(WriteBatch("acme", acknowledged + 1, (memory(99_999, acknowledged + 1),)))
+        store.close()
+
+
+@pytest.mark.parametrize("is_checkpoint", [False, True])
+def test_writing_goes_on_by_itself_when_there_is_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_checkpoint: bool
+) -> None:
+    """A disk that is full at a commit or a checkpoint: reads go on, what was refused is not there,
+    and writes succeed again, without reopening, once there is room."""
+    monkeypatch.setattr(StoreFull, "retry_after_s", 0.0)
+    with small_disk(tmp_path / "disk") as disk:
+        store = kept.open_store(disk.path)
+        tried = done = 0
+
+        def write() -> None:
+            nonlocal tried, done
+            tried += 1
+            rows = tuple(memory(tried * 100 + n, tried) for n in range(100))
+            store.write(WriteBatch("acme", tried, rows))
+            done += 1
+
+        write()
+        disk.fill()
+        with pytest.raises(StoreFull, match="No space left on device"):
+            if is_checkpoint:
+                store.checkpoint()
+            while True:
+                write()
+        for _ in range(3):
+            with pytest.raises(StoreFull, match="No space left on device"):
+                write()
+            assert len(list(store.load())) == 100 * done
+        disk.free()
+        assert len(list(store.load())) == 100 * done
+        write()
+        store.checkpoint()
+        assert store.check() == []
+        store.close()
+        store = kept.open_store(disk.path)
+        assert len(list(store.load())) == 100 * done
+        assert store.revisions() == {"acme": tried}
         store.close()
 
 

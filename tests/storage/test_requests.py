@@ -62,3 +62,12 @@ def test_pruning_drops_exactly_the_older(times: list[int], before_us: int) -> No
     for number, time in enumerate(times):
         assert (recent.find("acme", str(number)) is not None) == (time >= before_us)
     assert recent.complete
+
+
+def test_what_may_be_on_disk() -> None:
+    """A key may have an answer on disk when it is held here, or when any answer gave way."""
+    recent = RecentRequests(count_max=2)
+    recent.add([request("a"), request("b")])
+    assert [recent.may_have("acme", name) for name in "ac"] == [True, False]
+    recent.add([request("c")])
+    assert [recent.may_have("acme", name) for name in "ad"] == [True, True]

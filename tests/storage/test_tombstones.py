@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recalld.storage.record import Scope
-from recalld.storage.tombstones import KEY_BYTES, Hasher, Tombstones
+from recalld.storage.tombstones import KEY_BYTES, Claim, Hasher, Tombstones
 from tests.storage.samples import memory
 
 HASHER = Hasher(bytes(range(KEY_BYTES)))
@@ -64,15 +64,63 @@ def test_what_a_purge_of_a_memory_condemns(
     made = Tombstones(HASHER)
     made.add((value, 100) for value in HASHER.of_purge("acme", "ann", [record], False))
     asked = {"memory_id": record.id, "key": "", "content_hash": record.content_hash} | change
-    assert made.condemns(record.scope, create_time_us=create_time_us, **asked) is expected  # type: ignore[arg-type]
+    claim = Claim(scope=record.scope, create_time_us=create_time_us, **asked)  # type: ignore[arg-type]
+    assert made.condemned([claim]).tolist() == [expected]
 
 
 def test_what_a_purge_of_a_user_condemns() -> None:
     """Everything of the user made no later than it, and nothing of anybody else."""
     made = Tombstones(HASHER)
     made.add((value, 100) for value in HASHER.of_purge("acme", "ann", [], True))
-    asked = {"memory_id": "any", "key": "k", "content_hash": b"d" * 16}
-    assert made.condemns(Scope("acme", "ann", "agent"), create_time_us=100, **asked)  # type: ignore[arg-type]
-    assert not made.condemns(Scope("acme", "ann"), create_time_us=101, **asked)  # type: ignore[arg-type]
-    assert not made.condemns(Scope("acme", "bob"), create_time_us=1, **asked)  # type: ignore[arg-type]
-    assert not made.condemns(Scope("zeta", "ann"), create_time_us=1, **asked)  # type: ignore[arg-type]
+    claims = [
+        Claim("any", scope, "k", b"d" * 16, create_time_us)
+        for scope, create_time_us in (
+            (Scope("acme", "ann", "agent"), 100),
+            (Scope("acme", "ann"), 101),
+            (Scope("acme", "bob"), 1),
+            (Scope("zeta", "ann"), 1),
+        )
+    ]
+    assert made.condemned(claims).tolist() == [True, False, False, False]
+
+
+CLAIMS = st.builds(
+    Claim,
+    st.integers(0, 5).map(str),
+    SCOPES,
+    WORDS,
+    st.sampled_from([b"", b"x" * 16, b"y" * 16]),
+    st.integers(0, 6),
+)
+PURGED = st.tuples(st.sampled_from(["id", "value", "user"]), CLAIMS, st.integers(1, 5))
+
+
+@given(st.lists(PURGED, max_size=6), st.lists(CLAIMS, max_size=12))
+def test_rows_are_condemned_as_one_by_one(
+    purged: list[tuple[str, Claim, int]], claims: list[Claim]
+) -> None:
+    """Of many rows at once those go that a look at each of the tombstones would name."""
+    made = Tombstones(HASHER)
+    for kind, gone, time_us in purged:
+        value = {
+            "id": HASHER.of_id(gone.memory_id),
+            "value": HASHER.of_value(gone.scope, gone.key, gone.content_hash or b"z" * 16),
+            "user": HASHER.of_user(gone.scope.tenant, gone.scope.user_id),
+        }[kind]
+        made.add([(value, time_us)])
+
+    def is_named(claim: Claim, kind: str, gone: Claim, time_us: int) -> bool:
+        if kind == "id":
+            return claim.memory_id == gone.memory_id
+        if claim.create_time_us > time_us:
+            return False
+        if kind == "user":
+            return (claim.scope.tenant, claim.scope.user_id) == (
+                gone.scope.tenant,
+                gone.scope.user_id,
+            )
+        same = claim[1:4] == (gone.scope, gone.key, gone.content_hash)
+        return same and bool(claim.content_hash)
+
+    expected = [any(is_named(claim, *one) for one in purged) for claim in claims]
+    assert made.condemned(claims).tolist() == expected

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import threading
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import pytest
 
-from recalld.storage.errors import StoreBusy, StoreClosed, StoreFailed
+from recalld.storage.errors import Corrupt, StoreBusy, StoreClosed, StoreFailed, StoreFull
 from recalld.storage.store import WriteBatch
 from recalld.storage.writer import GroupWriter
 from tests.storage.samples import memory
@@ -32,14 +35,38 @@ class Gate:
             raise self.error
 
 
+class Sick:
+    """A recovery that notes its calls; `lacking` is raised for as long as it is set."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+        self.lacking: OSError | None = None
+        self.broken: Exception | None = None
+
+    def mend(self) -> None:
+        self.calls.append("mend")
+        if self.broken is not None:
+            raise self.broken
+
+    def require_room(self) -> None:
+        self.calls.append("room")
+        if self.lacking is not None:
+            raise self.lacking
+
+
+@pytest.fixture
+def sick() -> Sick:
+    return Sick()
+
+
 @pytest.fixture
 def gate() -> Gate:
     return Gate()
 
 
 @pytest.fixture
-def writer(gate: Gate) -> Iterator[GroupWriter]:
-    made = GroupWriter(gate, group_row_count_max=4, queue_row_count_max=8)
+def writer(gate: Gate, sick: Sick) -> Iterator[GroupWriter]:
+    made = GroupWriter(gate, sick, group_row_count_max=4, queue_row_count_max=8)
     yield made
     gate.open.set()
     made.close()
@@ -130,3 +157,68 @@ def test_closing_finishes_what_is_queued(gate: Gate, writer: GroupWriter) -> Non
     with pytest.raises(StoreClosed):
         writer.submit(batch(7))
     writer.close()
+
+
+NO_ROOM = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def refused(writer: GroupWriter, revision: int) -> StoreFailed:
+    """Why a batch is not taken, at once or by its future."""
+    with pytest.raises(StoreFailed) as failed:
+        writer.submit(batch(revision)).result(WAIT_S)
+    return failed.value
+
+
+def test_writing_begins_again_when_there_is_room(
+    gate: Gate, sick: Sick, writer: GroupWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a full disk each batch is refused as that, until one finds room and is committed."""
+    monkeypatch.setattr(StoreFull, "retry_after_s", 0.0)
+    gate.open.set()
+    gate.error = sick.lacking = NO_ROOM
+    assert isinstance(refused(writer, 1), StoreFull)
+    assert isinstance(refused(writer, 2), StoreFull)
+    gate.error = sick.lacking = None
+    writer.submit(batch(3)).result(WAIT_S)
+    writer.submit(batch(4)).result(WAIT_S)
+    assert gate.groups == [[1], [3], [4]]
+    assert sick.calls == ["mend", "room", "room"]
+
+
+def test_room_is_not_looked_for_by_every_batch(
+    gate: Gate, sick: Sick, writer: GroupWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between two looks batches are refused without a look."""
+    monkeypatch.setattr(StoreFull, "retry_after_s", 1e9)
+    gate.open.set()
+    gate.error = sick.lacking = NO_ROOM
+    for revision in range(1, 6):
+        assert isinstance(refused(writer, revision), StoreFull)
+    assert sick.calls == ["mend", "room"]
+
+
+def test_what_cannot_be_mended_yet_is_mended_later(
+    gate: Gate, sick: Sick, writer: GroupWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where going back fails for lack of room, it is tried again before anything is written."""
+    monkeypatch.setattr(StoreFull, "retry_after_s", 0.0)
+    gate.open.set()
+    gate.error = sick.broken = NO_ROOM
+    assert isinstance(refused(writer, 1), StoreFull)
+    gate.error = sick.broken = None
+    writer.submit(batch(2)).result(WAIT_S)
+    assert sick.calls == ["mend", "mend", "room"]
+
+
+def test_what_cannot_be_mended_at_all_ends_writing(
+    gate: Gate, sick: Sick, writer: GroupWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When it cannot go back to what was acknowledged, nothing is written until it is reopened."""
+    monkeypatch.setattr(StoreFull, "retry_after_s", 0.0)
+    gate.open.set()
+    gate.error, sick.broken = NO_ROOM, Corrupt(Path("db"), "more than was acknowledged")
+    for revision in (1, 2):
+        failed = refused(writer, revision)
+        assert not isinstance(failed, StoreFull)
+        assert "more than was acknowledged" in str(failed)
+    assert sick.calls == ["mend"]
