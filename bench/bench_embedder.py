@@ -21,10 +21,9 @@ from typing import Any
 import numpy as np
 
 from recalld.bench.report import Report, Table, provenance, publish
+from recalld.index.background_texts import UNRELATED_MEMORIES, UNRELATED_REQUESTS
 from recalld.index.batching import REQUESTS_PER_RUN_MAX, BatchingEmbedder
 from recalld.index.embedder import (
-    UNRELATED_MEMORIES,
-    UNRELATED_REQUESTS,
     Embedder,
     default_model_dir,
 )

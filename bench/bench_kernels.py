@@ -26,7 +26,7 @@ from recalld.index.exact import VectorBlock
 from recalld.index.filter import View
 from recalld.index.partition import PartitionIndex
 from recalld.index.plan import QueryPlan
-from recalld.scoring import decay, masks, params, topk
+from recalld.scoring import decay, masks, params, rank, topk
 
 SIZES = (100, 1_000, 10_000, 50_000)
 QUICK_SIZES = SIZES[:-1]
@@ -68,7 +68,7 @@ def kernels(count: int) -> dict[str, float]:
     """Time the kernels and their NumPy twins over `count` rows."""
     vectors, query = unit_vectors(count, 1), unit_vectors(1, 2)[0]
     block = VectorBlock.empty(DIM).appended(vectors)
-    codes, _ = block.codes.of(block.vectors, count)
+    codes, _ = block.coded()
     rows = np.arange(count)
     random = np.random.default_rng(3)
     scores = random.random(count, dtype=np.float32)
@@ -76,11 +76,15 @@ def kernels(count: int) -> dict[str, float]:
     level = random.integers(1, params.IMPORTANCE_COUNT, count).astype(np.uint8)
     anchor = NOW_US - random.integers(0, 90, count) * DAY_US
     table = decay.factor_table(PARAMS)
+    settings = np.array([NOW_US, NOW_US, 0, masks.CREATE_TIME, params.Fusion.WEIGHTED])
     small = np.ones((masks.SMALL_COUNT, count), dtype=np.uint8)
     small[masks.KIND], small[masks.IMPORTANCE] = kind, level
     times = np.zeros((masks.TIME_COUNT, count), dtype=np.int64)
     times[masks.ANCHOR_TIME] = anchor
     sure = random.random(count, dtype=np.float32)
+    said = {params.Channel.VECTOR: (scores, scores)}
+    weights = rank.make_weights(params.Fusion.WEIGHTED, frozenset(said), {})
+    candidates = rank.Candidates(rows, said, (rows, small, times, sure), (table, settings))
 
     def factors_numpy() -> tuple[NDArray[np.float64], ...]:
         age_s = np.maximum(NOW_US - anchor, 0) / 1e6
@@ -97,9 +101,7 @@ def kernels(count: int) -> dict[str, float]:
         "rescore_float32_us": best_median_us(lambda: block.rescore(rows, query)),
         "read_float32_us": best_median_us(lambda: words_of(block.vectors[:count]).sum()),
         "dot_numpy_us": best_median_us(lambda: vectors @ query),
-        "factors_us": best_median_us(
-            lambda: decay.gather_factors(rows, small, times, sure, (NOW_US, NOW_US), table)
-        ),
+        "best_us": best_median_us(lambda: rank.rank(candidates, weights, K, None)),
         "factors_numpy_us": best_median_us(factors_numpy),
         "top_us": best_median_us(lambda: topk.select(scores, anchor, rows, K)),
         "top_numpy_us": best_median_us(lambda: np.lexsort((-rows, -anchor, -scores))[:K]),

@@ -251,4 +251,4 @@ def _names_a_thing(run: str) -> bool:
 
 def is_single_han(token: str) -> bool:
     """Tell a token that is one Chinese character."""
-    return len(token) == 1 and _HAN_ONE.match(token) is not None
+    return len(token) == 1 and not token.isascii() and _HAN_ONE.match(token) is not None

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recalld.index.errors import BadVector
+from recalld.scoring.scan import first_unfit
 
 # A vector whose length differs from 1 by more is not normalised.
 NORM_TOLERANCE = 1e-3
@@ -102,11 +103,21 @@ class IndexBackend(Protocol):
         ...
 
 
-def check_vectors(vectors: NDArray[np.float32], count: int, dim: int) -> NDArray[np.float32]:
+def check_vectors(
+    vectors: NDArray[np.float32], count: int, dim: int, parts: int = 1
+) -> NDArray[np.float32]:
     """Check what hnswlib would not: width, dtype, finiteness and length.
 
+    Args:
+        vectors: float32[count, dim] or, with several parts side by side, float32[count, dim * p]
+            with p = 1 or `parts`; every part of unit length, and all but the first may be zero,
+            which means "not known".
+        count: rows wanted.
+        dim: width of a part.
+        parts: how many the model makes.
+
     Returns:
-        The vectors as C-contiguous float32[count, dim].
+        The vectors as a C-contiguous array of the same shape.
 
     Raises:
         BadVector: naming the first row that breaks a rule.
@@ -114,15 +125,13 @@ def check_vectors(vectors: NDArray[np.float32], count: int, dim: int) -> NDArray
     array = np.asarray(vectors)
     if array.dtype != np.float32:
         raise BadVector(f"vectors are {array.dtype}, not float32")
-    if array.shape != (count, dim):
+    if array.shape not in ((count, dim), (count, parts * dim)):
         raise BadVector(f"vectors have shape {array.shape}, not ({count}, {dim})")
     array = np.ascontiguousarray(array)
-    with np.errstate(over="ignore", invalid="ignore"):
-        lengths = np.sqrt(np.vecdot(array, array))
-    # Written so that NaN and infinity fail too.
-    bad = np.flatnonzero(~(np.abs(lengths - 1.0) <= NORM_TOLERANCE))
-    if len(bad):
-        raise BadVector(f"vector {bad[0]} is not finite or not of length 1: {lengths[bad[0]]}")
+    bad = first_unfit(array, array.shape[1] // dim, NORM_TOLERANCE)
+    if bad >= 0:
+        lengths = np.linalg.norm(array[bad].astype(np.float64).reshape(-1, dim), axis=1)
+        raise BadVector(f"vector {bad} is not finite or not of length 1: {lengths}")
     return array
 
 
@@ -132,11 +141,7 @@ def split_vectors(
     """Check vectors that hold several parts side by side: similarity, then relevance.
 
     Args:
-        vectors: float32[count, dim] or float32[count, parts * dim]; every part of unit length,
-            and all but the first may be zero, which means "not known".
-        count: rows wanted.
-        dim: width of a part.
-        parts: how many the model makes.
+        vectors, count, dim, parts: as for `check_vectors`.
 
     Returns:
         `parts` arrays float32[count, dim], C-contiguous; zeros for a part that was not given.
@@ -144,15 +149,9 @@ def split_vectors(
     Raises:
         BadVector: naming the first row that breaks a rule.
     """
-    array = np.asarray(vectors)
-    if array.ndim != 2 or array.shape[1] not in (dim, parts * dim):
-        raise BadVector(f"vectors have shape {array.shape}, not ({count}, {dim})")
-    checked = [check_vectors(array[:, :dim], count, dim)]
-    for part in range(1, parts):
-        given = np.ascontiguousarray(array[:, part * dim : (part + 1) * dim])
-        if not given.size:
-            given = np.zeros((count, dim), np.float32)
-        known = given.any(axis=1)
-        check_vectors(given[known], int(known.sum()), dim)
-        checked.append(given)
-    return tuple(checked)
+    array = check_vectors(vectors, count, dim, parts)
+    if array.shape[1] < parts * dim:
+        return array, *[np.zeros_like(array) for _ in range(parts - 1)]
+    return tuple(
+        np.ascontiguousarray(array[:, part * dim : (part + 1) * dim]) for part in range(parts)
+    )

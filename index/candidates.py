@@ -11,21 +11,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from recalld.index.evidence import (
-    Floats,
-    Parts,
-    Rows,
-    Words,
-    exact_scores,
-    factors_of,
-    gathered,
-)
+from recalld.index.evidence import Parts, Words
 from recalld.index.generation import Generation
 from recalld.index.plan import QueryPlan
 from recalld.index.sketch import PASS_SHARE_MIN, highest
-from recalld.scoring.fuse import score_into
+from recalld.scoring.best import NOW
 from recalld.scoring.params import Fusion
-from recalld.scoring.rank import Weights
+from recalld.scoring.rank import Candidates, Floats, Rows, Weights, rank
 from recalld.scoring.rivals import make_bars, rivals_into
 from recalld.scoring.sketch import add_reach_into
 from recalld.scoring.topk import kth_largest
@@ -75,8 +67,8 @@ def proposed(
     # Widened by how few pass, so that about `wanted` of the found ones do.
     widened = wanted * max(graph.live_count, matched) // max(1, matched) + wanted
     chosen = np.zeros(len(excluded), dtype=np.bool_)
-    for query in parts[0][2].queries:
-        chosen[graph.near(parts[0][2].block, query, widened)] = True
+    for query in parts[0].queries:
+        chosen[graph.near(parts[0].block, query, widened)] = True
     chosen[generation.heirs.heir] = True
     for _, normalised in words.values():
         kth = kth_largest(normalised, min(OTHERS_COUNT, len(normalised)))
@@ -84,86 +76,71 @@ def proposed(
     return np.flatnonzero(chosen & passes)
 
 
-def is_worth_a_pass(generation: Generation, plan: QueryPlan, parts: Parts, matched: int) -> bool:
-    """Tell whether `candidates` can answer, and faster than a look at each matching row."""
+def is_worth_a_pass(
+    generation: Generation, plan: QueryPlan, parts: Parts, matched: int, k: int
+) -> bool:
+    """Tell whether `reaching` can answer, and faster than a look at each matching row."""
     return (
         generation.sketch is not None
         and plan.fusion == Fusion.WEIGHTED
-        and len(parts) < 2
-        and matched > max(PASS_SHARE_MIN * generation.columns.count, PROBES_PER_HIT * plan.k)
+        and len(parts) == 1
+        and matched > max(PASS_SHARE_MIN * generation.columns.count, PROBES_PER_HIT * k)
     )
 
 
-def candidates(
+def reaching(
     generation: Generation,
-    plan: QueryPlan,
+    asked: Candidates,
     parts: Parts,
     excluded: NDArray[np.uint8],
-    words: Words,
     weights: Weights,
-    table: NDArray[np.float64],
-) -> Rows:
-    """Find the rows that may be among the best k.
+    k: int,
+) -> Candidates:
+    """Keep the rows that may be among the best k.
 
     Args:
         generation: the rows, n of them, with sketches.
-        plan: the question.
-        parts: the vector channels asked, one at most.
+        asked: what is said of every row without its vector.
+        parts: the vector channel asked, one.
         excluded: uint8[n], 0 = may answer; more rows than PROBES_PER_HIT * k.
-        words: what is said of every row without its vector.
         weights: of the search, WEIGHTED.
-        table: factors, for `factors_of`.
+        k: hits wanted.
 
     Returns:
-        int64, ascending, all those whose score may reach the k-th best, and every heir.
+        The candidates, rows ascending: all those whose score may reach the k-th best, and every
+        heir.
     """
-    logit = _reach(generation, plan, parts, words, weights)
+    logit = _reach(generation, asked, parts, weights)
     np.putmask(logit, excluded != 0, -np.inf)
-    probes = highest(logit, max(PROBE_COUNT_MIN, PROBES_PER_HIT * plan.k))
-    scores = _exact(generation, plan, parts, probes, words, weights, table)
-    least = kth_largest(scores, plan.k)
-    columns = generation.columns
+    probes = highest(logit, max(PROBE_COUNT_MIN, PROBES_PER_HIT * k))
+    # But for what they inherit, which only raises.
+    said = {**asked.said, **{part.channel: part.empty() for part in parts}}
+    for part in parts:
+        part.exact(probes, said[part.channel])
+    ranked = rank(asked._replace(rows=probes, said=said), weights, k, 0.0)
+    _, small, times, _ = asked.facts
+    table, settings = asked.rules
+    bars = make_bars(float(ranked.scores[-1]))
     found = np.empty(len(logit), np.int64)
-    count = rivals_into(
-        logit, columns.small, columns.times, plan.view.now_us, table, make_bars(least), found
-    )
+    count = rivals_into(logit, small, times, int(settings[NOW]), table, bars, found)
     rows, heirs = found[:count], generation.heirs.heir
     # What an heir inherits is not known yet.
-    return np.union1d(rows, heirs[excluded[heirs] == 0]) if len(heirs) else rows
+    if len(heirs):
+        rows = np.union1d(rows, heirs[excluded[heirs] == 0])
+    return asked._replace(rows=rows)
 
 
-def _reach(
-    generation: Generation, plan: QueryPlan, parts: Parts, words: Words, weights: Weights
-) -> Floats:
+def _reach(generation: Generation, asked: Candidates, parts: Parts, weights: Weights) -> Floats:
     """Return the log-odds float32[n] that each row can reach."""
     assert generation.sketch is not None
     logit = np.zeros(generation.columns.count, np.float32)
-    for channel, scale, part in parts:
-        bar, numbers = float(weights.channels[channel]), scale.numbers()
-        for query, weight in zip(part.queries, plan.vector_weights, strict=True):
+    for part in parts:
+        bar = float(weights.channels[part.channel])
+        for query, weight in zip(part.queries, part.weights.tolist(), strict=True):
             reach = generation.sketch.reach(query)
-            add_reach_into(reach, numbers, weight, bar, logit)
+            add_reach_into(reach, part.numbers, weight, bar, logit)
     logit += np.float32(weights.bias)
-    for channel, (_, normalised) in words.items():
+    for channel, (_, normalised) in asked.said.items():
         if weights.channels[channel]:
             logit += weights.channels[channel] * normalised
     return logit
-
-
-def _exact(
-    generation: Generation,
-    plan: QueryPlan,
-    parts: Parts,
-    rows: Rows,
-    words: Words,
-    weights: Weights,
-    table: NDArray[np.float64],
-) -> Floats:
-    """Return the scores float32[m] of a few rows, but for what they inherit, which only raises."""
-    normalised = gathered(words, rows)
-    for channel, scale, part in parts:
-        normalised[channel] = exact_scores(part, plan, rows, scale)[1]
-    factors = factors_of(generation.columns, rows, table, plan, words)
-    base, scores = np.empty(len(rows), np.float32), np.empty(len(rows), np.float32)
-    score_into(normalised, weights.channels, weights.bias, factors, base, scores)
-    return scores

@@ -9,28 +9,19 @@ Invariants: one writer at a time, always on the newest view; number 0 of every d
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recalld.index.backend import LABEL_MAX
 from recalld.index.dictionary import Dictionary, canonical
-from recalld.index.errors import BadLabel, BadPlan
 from recalld.index.growth import grown
-from recalld.scoring.masks import SMALL_COUNT, TIME_COUNT
-from recalld.scoring.params import (
-    DOUBT_COUNT,
-    IMPORTANCE_COUNT,
-    KIND_COUNT,
-    STATED_BY_COUNT,
-    STATUS_COUNT,
-    VISIBILITY_COUNT,
-)
+from recalld.scoring.masks import EVENT_TIME, SMALL_COUNT, TIME_COUNT
+from recalld.scoring.rank import Facts
 
 STRING_FIELDS = (
     "key",
@@ -45,17 +36,9 @@ STRING_FIELDS = (
 LINK_COUNT = 2
 IDENTITY, HEIR = range(LINK_COUNT)
 KEY, AGENT, SESSION, NAMESPACE, SOURCE_SESSION, SOURCE_URI, LANGUAGE = range(len(STRING_FIELDS))
-_LIMITS = (
-    KIND_COUNT,
-    STATUS_COUNT,
-    IMPORTANCE_COUNT,
-    STATED_BY_COUNT,
-    VISIBILITY_COUNT,
-    DOUBT_COUNT,
-)
 ROW_BYTES = 230
 """Of a row: its columns, and its entry in `row_of`."""
-_NAMES = ("kind", "status", "importance", "stated_by", "visibility", "doubt")
+SMALL_FIELDS = ("kind", "status", "importance", "stated_by", "visibility", "doubt")
 _TIMES = (
     "event_time_us",
     "create_time_us",
@@ -72,11 +55,14 @@ _TIMES = (
 )
 
 
-_small, _times, _strings = attrgetter(*_NAMES), attrgetter(*_TIMES), attrgetter(*STRING_FIELDS)
+_small, _times, _strings = (
+    attrgetter(*SMALL_FIELDS),
+    attrgetter(*_TIMES),
+    attrgetter(*STRING_FIELDS),
+)
 
 
-# Not frozen, though nobody changes one: that would triple the time to make it, which a load of many
-# rows consists of.
+# Not frozen, though nobody changes one: that would triple the time to make the many rows of a load.
 @dataclass(slots=True)
 class IndexRow:
     """What the index needs to know of one memory.
@@ -193,6 +179,17 @@ class Columns:
         """Bytes of memory that the rows take, estimated."""
         return ROW_BYTES * self.count
 
+    @cached_property
+    def facts(self) -> Facts:
+        """What the ranking looks at whatever is asked."""
+        return self.labels, self.small, self.times, self.confidence
+
+    @cached_property
+    def event_places(self) -> NDArray[np.float64]:
+        """Share of the rows whose event is no later than a row's, float64[count], in (0, 1]."""
+        event = self.times[EVENT_TIME, : self.count]
+        return np.searchsorted(np.sort(event), event, side="right") / max(1, self.count)
+
     def row(self, label: int) -> int:
         """Return the live row of a label in this view, or -1."""
         row = self.row_of.get(label, -1)
@@ -283,17 +280,3 @@ class Columns:
         self.metadata[places] = [
             self.objects.enter(canonical(row.metadata), row.metadata) for row in rows
         ]
-
-
-def check_rows(rows: Sequence[IndexRow]) -> None:
-    """Check the values of rows before anything is written."""
-    if len({row.label for row in rows}) != len(rows):
-        raise BadLabel("a label is named twice")
-    for row in rows:
-        if not 1 <= row.label <= LABEL_MAX:
-            raise BadLabel(f"label {row.label} is not in [1, {LABEL_MAX}]")
-        for name, value, limit in zip(_NAMES, row.small(), _LIMITS, strict=True):
-            if not 0 <= value < limit:
-                raise BadPlan(f"{name} {value} of label {row.label} is not in [0, {limit})")
-        if not (math.isfinite(row.confidence) and 0 <= row.confidence <= 1):
-            raise BadPlan(f"confidence {row.confidence} of label {row.label} is not in [0, 1]")

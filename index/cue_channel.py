@@ -1,11 +1,9 @@
-"""Cues in a search: their evidence joins the role channel, and can turn its weight on.
+"""Cues in a search: their evidence joins the role channel, whose weight they can turn on.
 
 Where no memory of the generation has cues it costs one comparison.
 """
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +17,7 @@ from recalld.scoring.params import Channel
 
 def with_cues(
     generation: Generation, plan: QueryPlan, words: Words
-) -> tuple[QueryPlan, Words, NDArray[np.int64] | None]:
+) -> tuple[Words, NDArray[np.int64] | None]:
     """Let the larger of role and cue speak in the role channel.
 
     Args:
@@ -28,19 +26,16 @@ def with_cues(
         words: what is said of the rows already.
 
     Returns:
-        The plan, with the channel's weight of cues where it had none; what is said of the rows now;
-        and int64[rows], the place of the cue that speaks for a row among its memory's, -1 where
-        none does. As given and None where no cue is near.
+        What is said of the rows now, and int64[rows], the place of the cue that speaks for a row
+        among its memory's, -1 where none does. As given and None where no cue is near.
     """
     found = _heard(generation, plan)
     if found is None:
-        return plan, words, None
+        return words, None
     raw, scores = words.get(Channel.ROLE, (np.zeros_like(found.scores),) * 2)
     wins = found.scores > scores
     channel = (np.where(wins, found.cosines, raw), np.where(wins, found.scores, scores))
-    if not plan.weights.get(Channel.ROLE, 1.0):
-        plan = replace(plan, weights={**plan.weights, Channel.ROLE: plan.cue_weight})
-    return plan, {**words, Channel.ROLE: channel}, np.where(wins, found.numbers, -1)
+    return {**words, Channel.ROLE: channel}, np.where(wins, found.numbers, -1)
 
 
 def _heard(generation: Generation, plan: QueryPlan) -> CueScores | None:

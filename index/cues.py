@@ -21,7 +21,7 @@ from recalld.index.backend import check_vectors
 from recalld.index.embedder import RequestBackground
 from recalld.index.errors import BadLabel
 from recalld.index.growth import grown
-from recalld.scoring.scan import rescore_into
+from recalld.scoring.affinity import cues_into, nearest_cues_into
 
 if TYPE_CHECKING:
     from recalld.index.columns import Columns
@@ -125,21 +125,6 @@ class CueBlock:
         """What is held of each cue, by attribute."""
         return {name: getattr(self, name) for name in COLUMNS}
 
-    def cosines(self, request: Floats) -> Floats:
-        """Compare every cue with a request float32[dim], what all requests share taken off.
-
-        Returns:
-            float32[count].
-        """
-        assert self.background is not None
-        # With r for the rest of the request and m for the centre of a cue c, what is wanted is
-        # r . (c - m) / |c - m|, so the cues themselves can stay as they are.
-        rest = self.background.apart(request[None])[0]
-        out = np.empty(self.count, np.float32)
-        rescore_into(self.vectors, np.arange(self.count), rest, out)
-        shared = (self.background.centres @ rest)[self.centres[: self.count]]
-        return np.asarray((out - shared) * self.stretches[: self.count], np.float32)
-
     def vectors_of(self, label: int) -> Floats:
         """Return the vectors of a memory's cues, float32[c, dim], a copy."""
         return self.vectors[: self.count][self.labels[: self.count] == label]
@@ -186,25 +171,20 @@ def score_cues(
         The scores, or None where no cue is near. Of equally near cues the first one counts.
     """
     assert block.background is not None
-    scale = block.background.scale
-    best, cosines = np.zeros(block.count, np.float32), np.zeros(block.count, np.float32)
-    for vector, weight in zip(*requests, strict=True):
-        out = block.cosines(vector)
-        spreads = (out - scale.mean) / scale.spread
-        score = np.clip((spreads - NEAR_FROM) / (NEAR_TO - NEAR_FROM), 0, 1) * np.float32(weight)
-        cosines = np.where(score > best, out, cosines)
-        best = np.maximum(best, score.astype(np.float32))
-    near = np.flatnonzero((best > 0) & (rows >= 0))
-    if not len(near):
+    background = block.background
+    count = block.count
+    cues = block.vectors[:count], block.centres[:count], block.stretches[:count]
+    vectors, weights = requests
+    asked = vectors, np.array(weights, dtype=np.float32)
+    scale = np.array((background.scale.mean, background.scale.spread, NEAR_FROM, NEAR_TO))
+    near = np.empty(count, np.float32), np.empty(count, np.float32)
+    if not cues_into(cues, background.centres, asked, scale, *near):
         return None
-    # Of several assignments to one row the last one stays.
-    near = near[np.lexsort((-block.numbers[near], best[near]))]
     found = CueScores(
         np.zeros(row_count, np.float32),
         np.zeros(row_count, np.float32),
         np.full(row_count, -1, np.int64),
     )
-    found.cosines[rows[near]] = cosines[near]
-    found.scores[rows[near]] = best[near]
-    found.numbers[rows[near]] = block.numbers[near]
+    numbers = block.numbers[:count]
+    nearest_cues_into(rows, numbers, near, found.cosines, found.scores, found.numbers)
     return found

@@ -18,58 +18,12 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from recalld.index.background_texts import SMALL_TALK, UNRELATED_MEMORIES, UNRELATED_REQUESTS
 from recalld.index.errors import BadVector
 
 FINGERPRINT_DIGITS = 32
 DEFAULT_MODEL = "e5-small-int8"
 FAST_MODEL = "use-multilingual-v3"
-
-# Requests and memories about different things: no request below asks about any memory below.
-# Both languages on both sides, so that the background holds cross-language pairs as well.
-UNRELATED_REQUESTS = (
-    "帮我把这段话翻译成法语",
-    "今天日元的汇率是多少",
-    "写一首关于秋天的诗",
-    "自行车的轮胎怎么换",
-    "这道几何题应该怎么证明",
-    "推荐几部八十年代的科幻电影",
-    "阳台上的番茄要浇多少水",
-    "打印机连不上无线网怎么办",
-    "Explain how ocean tides work",
-    "Convert 12 inches to centimetres",
-    "Draft a caption for a sunset photo",
-    "How do I tune a guitar by ear?",
-    "Fix the off-by-one error in this loop",
-    "Which museums are open on Mondays?",
-    "Summarise the plot of a famous opera",
-    "How long does wall paint take to dry?",
-)
-UNRELATED_MEMORIES = (
-    "用户对青霉素过敏",
-    "女儿下周三要参加游泳比赛",
-    "公司的报销截止日是每月二十五号",
-    "住在成都高新区，上班坐地铁一号线",
-    "他习惯早上六点起床跑步",
-    "订单还没有发货，客服说要再等三天",
-    "养了一只叫豆包的橘猫",
-    "不喜欢在周末接工作电话",
-    "上个月刚配了一副新眼镜",
-    "母亲的膝盖做过手术",
-    "正在准备注册会计师考试",
-    "家里热水器的保修期到明年为止",
-    "The user is vegetarian and avoids mushrooms",
-    "Her flight to Lisbon leaves on Friday evening",
-    "The team moved its stand-up meeting to half past nine",
-    "He is left-handed and plays table tennis",
-    "Rent is due on the first of every month",
-    "Their dog is afraid of fireworks",
-    "She prefers short replies without bullet points",
-    "The warranty claim was rejected twice",
-    "His grandmother speaks only Hakka",
-    "The garage door code was changed last week",
-    "She is saving money for a house",
-    "They cancelled the gym membership in spring",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +52,12 @@ class Calibration:
 class RequestBackground:
     """What requests have in common under one model, so that two can be compared by the rest.
 
-    Requests of one language are all alike to an encoder; what tells them apart is small beside it.
+    Requests of one language are all alike to an encoder, and so are its short utterances; what
+    tells them apart is small beside it.
 
     Attributes:
-        centres: float32[languages, dim], mean similarity vector of each language's requests.
+        centres: float32[groups, dim], mean similarity vector of each language's requests, then of
+            each language's small talk.
         scale: cosines of unrelated requests, their centres taken off.
     """
 
@@ -218,16 +174,26 @@ def measure_requests(embedder: Embedder) -> RequestBackground | None:
     Returns:
         The background; None where the model tells no requests apart.
 
-    Complexity: embeds 16 short texts.
+    Complexity: embeds 48 short texts.
     """
-    requests = embedder.embed(UNRELATED_REQUESTS, is_query=True)[:, : embedder.dim]
-    is_chinese = np.array([text[0] >= "\u4e00" for text in UNRELATED_REQUESTS])
-    centres = np.stack([requests[part].mean(axis=0) for part in (is_chinese, ~is_chinese)])
+    requests, centres = _by_language(embedder, UNRELATED_REQUESTS)
     pairs = np.triu_indices(len(requests), 1)
     apart = RequestBackground(centres, Calibration(0.0, 1.0)).apart(requests)
     cosines = (apart @ apart.T).astype(np.float64)[pairs]
     mean, spread = round(float(cosines.mean()), 6), round(float(cosines.std()), 6)
-    return RequestBackground(centres, Calibration(mean, spread)) if spread > 0 else None
+    if spread <= 0:
+        return None
+    _, idle = _by_language(embedder, SMALL_TALK)
+    return RequestBackground(np.concatenate([centres, idle]), Calibration(mean, spread))
+
+
+def _by_language(
+    embedder: Embedder, texts: Sequence[str]
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Similarity vectors of requests, float32[n, dim], and the mean of each language's."""
+    vectors = embedder.embed(texts, is_query=True)[:, : embedder.dim]
+    is_chinese = np.array([text[0] >= "\u4e00" for text in texts])
+    return vectors, np.stack([vectors[part].mean(axis=0) for part in (is_chinese, ~is_chinese)])
 
 
 def make_fingerprint(parts: Mapping[str, str | int]) -> str:

@@ -7,104 +7,70 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from recalld.index.columns import Columns
 from recalld.index.exact import VectorBlock
 from recalld.index.plan import QueryPlan
-from recalld.scoring import decay, masks
-from recalld.scoring.fuse import normalise_vector
-from recalld.scoring.params import (
-    BACKGROUND_VECTOR,
-    CHANNEL_COUNT,
-    PAST_DECAY,
-    STATE,
-    Channel,
-    Scale,
-)
-from recalld.scoring.rank import Evidence
-from recalld.scoring.scan import nearest_into
+from recalld.scoring import masks
+from recalld.scoring.decay import flat_table
+from recalld.scoring.params import Channel, Fusion, Scale
+from recalld.scoring.rank import Floats, Rows, Rules
+from recalld.scoring.scan import nearest_into, query_codes, roughly_nearest_into
 
-Floats = NDArray[np.float32]
 FloatPair = tuple[Floats, Floats]
-Rows = NDArray[np.int64]
+# What channels say of every row of a generation: their own numbers, and these normalised.
 Words = dict[Channel, FloatPair]
+# Nothing was asked but a filter: all are alike, so the newest event comes first.
+FLAT_TABLE = flat_table()
 
 
 @dataclass(frozen=True, slots=True)
 class VectorPart:
-    """One kind of vector: the rows' and the queries', float32[q, dim]."""
+    """One kind of vector, the rows' and the queries'.
 
+    Attributes:
+        channel: that it serves.
+        scale: of its cosines; numbers: the same for the kernels.
+        block: the rows'.
+        queries: float32[q, dim].
+        weights: float32[q], in (0, 1].
+    """
+
+    channel: Channel
+    scale: Scale
+    numbers: Floats
     block: VectorBlock
     queries: Floats
+    weights: Floats
+
+    def empty(self) -> FloatPair:
+        """Return room for what the channel says of every row."""
+        return np.empty(self.block.count, np.float32), np.empty(self.block.count, np.float32)
+
+    def exact(self, rows: Rows, said: FloatPair) -> None:
+        """Write cosine and normalised score of some rows, each under its best query."""
+        vectors = self.block.vectors
+        nearest_into(vectors, rows, self.queries, self.weights, self.numbers, *said)
+
+    def rough(self, rows: Rows, said: FloatPair) -> None:
+        """Write the normalised score of some rows by an 8-bit scan."""
+        block = self.block.coded()
+        queries = query_codes(self.queries)
+        roughly_nearest_into(block, rows, queries, self.weights, self.numbers, said[1])
 
 
-Parts = list[tuple[Channel, Scale, VectorPart]]
+Parts = list[VectorPart]
 
 
-def exact_scores(part: VectorPart, plan: QueryPlan, rows: Rows, scale: Scale) -> FloatPair:
-    """Return cosine and normalised score of each row under its best query."""
-    raw = np.empty(len(rows), dtype=np.float32)
-    normalised = np.empty_like(raw)
-    weights = np.array(plan.vector_weights, dtype=np.float32)
-    nearest_into(part.block.vectors, rows, part.queries, weights, scale.numbers(), raw, normalised)
-    return raw, normalised
+def rules_of(plan: QueryPlan, table: NDArray[np.float64] | None, words: Words) -> Rules:
+    """Say how the facts of rows become factors.
 
-
-def rough_scores(part: VectorPart, plan: QueryPlan, rows: Rows, scale: Scale) -> Floats:
-    """Return the normalised score of each row by an 8-bit scan."""
-    best: Floats | None = None
-    unknown = np.ones(len(rows), dtype=np.bool_)
-    for vector, weight in zip(part.queries, plan.vector_weights, strict=True):
-        cosines = part.block.scan(rows, vector)
-        unknown &= cosines == 0
-        score = normalise_vector(cosines, scale, weight)
-        best = score if best is None else np.maximum(best, score)
-    assert best is not None
-    return np.where(unknown, np.float32(BACKGROUND_VECTOR), best)
-
-
-def unweighed(columns: Columns, rows: Rows) -> Evidence:
-    """Evidence where nothing was asked but a filter: all alike, so the newest event comes first."""
-    return Evidence(
-        columns.labels[rows],
-        columns.times[masks.EVENT_TIME, rows],
-        np.zeros((CHANNEL_COUNT, len(rows)), dtype=np.float32),
-        np.zeros((CHANNEL_COUNT, len(rows)), dtype=np.float32),
-        np.ones((decay.FACTOR_COUNT, len(rows)), dtype=np.float32),
-    )
-
-
-def gathered(words: Words, rows: Rows) -> Floats:
-    """Lay out the normalised scores of rows as float32[CHANNEL_COUNT, m]."""
-    normalised = np.zeros((CHANNEL_COUNT, len(rows)), dtype=np.float32)
-    for channel, (_, values) in words.items():
-        normalised[channel] = values[rows]
-    return normalised
-
-
-def factors_of(
-    columns: Columns, rows: Rows, table: NDArray[np.float64], plan: QueryPlan, words: Words
-) -> Floats:
-    """Gather age, importance and confidence factors of rows, float32[FACTOR_COUNT, m]."""
-    at_us = plan.view.as_of_us or plan.view.now_us
-    if plan.time.windows and Channel.TIME in words:
-        at_us = 0
-    factors = decay.gather_factors(
-        rows, columns.small, columns.times, columns.confidence, (plan.view.now_us, at_us), table
-    )
-    if not at_us:
-        is_over = past_rows(columns, rows, plan, words) & (columns.small[masks.KIND, rows] == STATE)
-        factors[decay.DECAY_ROW, is_over] = PAST_DECAY
-    return factors
-
-
-def past_rows(columns: Columns, rows: Rows, plan: QueryPlan, words: Words) -> NDArray[np.bool_]:
-    """Mark rows past their time at the moment asked about, unless the request asks of their time.
-
-    Returns:
-        bool[len(rows)].
+    Args:
+        plan: the question.
+        table: of `scoring.decay`; None where nothing was asked but a filter.
+        words: what channels say. Where the request names a time, what lies in it is not past.
     """
-    due = columns.times[masks.PAST_TIME, rows]
-    past = (due != 0) & (due <= (plan.view.as_of_us or plan.view.now_us))
-    if plan.time.windows and Channel.TIME in words:
-        past &= words[Channel.TIME][0][rows] > 0
-    return np.asarray(past, dtype=np.bool_)
+    past_at_us = plan.view.as_of_us or plan.view.now_us
+    spares = bool(plan.time.windows) and Channel.TIME in words
+    newer_by = masks.EVENT_TIME if table is None else masks.CREATE_TIME
+    fusion = Fusion.WEIGHTED if table is None else plan.fusion
+    settings = np.array((plan.view.now_us, past_at_us, spares, newer_by, fusion), dtype=np.int64)
+    return FLAT_TABLE if table is None else table, settings

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recalld.index.columns import HEIR, IDENTITY, Columns
-from recalld.index.evidence import FloatPair, Parts, Rows, Words, exact_scores
+from recalld.index.evidence import Parts, Words
 from recalld.index.plan import QueryPlan
 from recalld.scoring import masks
-from recalld.scoring.masks import Excluded
-from recalld.scoring.params import Channel, Doubt
+from recalld.scoring.hand_over import handing_on_into, inherit_into
+from recalld.scoring.params import Channel
 
 # What was replaced again and again is followed this far.
 STEPS_MAX = 16
@@ -29,6 +29,9 @@ class Heirs(NamedTuple):
 
     older: NDArray[np.int64]
     heir: NDArray[np.int64]
+
+
+NO_HEIRS = Heirs(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
 def find_heirs(columns: Columns) -> Heirs:
@@ -58,7 +61,7 @@ def find_heirs(columns: Columns) -> Heirs:
 def handing_on(
     heirs: Heirs, columns: Columns, plan: QueryPlan, excluded: NDArray[np.uint8]
 ) -> Heirs:
-    """Keep the pairs in which the older one hands on its evidence.
+    """Keep the pairs in which the older one hands on its evidence to one that may answer.
 
     It does when it is left out as replaced, or stands back as doubtful. Nothing is handed on when
     the request is about another time, for then the older one held.
@@ -68,46 +71,42 @@ def handing_on(
         plan: the question.
         excluded: uint8[n], why a row may not answer.
     """
-    why = excluded[heirs.older]
-    stands_back = (why == Excluded.NO) & (columns.small[masks.DOUBT, heirs.older] != Doubt.NONE)
-    fit = (why == Excluded.SUPERSEDED) | stands_back
-    if plan.view.as_of_us or plan.view.known_at_us:
-        fit[:] = False
-    return Heirs(heirs.older[fit], heirs.heir[fit])
+    if not len(heirs.older) or plan.view.as_of_us or plan.view.known_at_us:
+        return NO_HEIRS
+    places = np.empty(len(heirs.older), np.int64)
+    doubts = columns.small[masks.DOUBT]
+    places = places[: handing_on_into(excluded, doubts, *heirs, places)]
+    return Heirs(heirs.older[places], heirs.heir[places])
 
 
 def inherit(
-    heirs: Heirs, plan: QueryPlan, parts: Parts, rows: Rows, words: Words, evidence: FloatPair
-) -> NDArray[np.bool_]:
-    """Raise the evidence of heirs to that of what they replaced, in place.
+    heirs: Heirs, parts: Parts, said: Words, *, roughly: bool = False
+) -> NDArray[np.uint8] | None:
+    """Raise the evidence of heirs to that of what they replaced.
 
     Args:
         heirs: the pairs in which something is handed on.
-        plan: the question.
         parts: the vector channels asked.
-        rows: int64[m], ascending, whose evidence it is.
-        words: what the request's words say of every row.
-        evidence: raw and normalised, float32[CHANNEL_COUNT, m] each.
+        said: what the channels say of the heirs; raised in place, but for the words, whose raised
+            copy takes the place of what others may hold.
+        roughly: by the 8-bit scan.
 
     Returns:
-        bool[m], rows that inherited something.
+        uint8[n], 1 for rows that inherited something; None where none can.
     """
-    raw, normalised = evidence
-    gained = np.zeros(len(rows), dtype=np.bool_)
-    if not len(heirs.older) or not len(rows):
-        return gained
-    places = np.minimum(np.searchsorted(rows, heirs.heir), len(rows) - 1)
-    held = rows[places] == heirs.heir
-    older, places = heirs.older[held], places[held]
-    found = [(channel, *exact_scores(part, plan, older, scale)) for channel, scale, part in parts]
-    if Channel.KEYWORD in words:
-        values, scores = words[Channel.KEYWORD]
-        found.append((Channel.KEYWORD, values[older], scores[older]))
-    for channel, values, scores in found:
-        # Weakest first, so that of several predecessors the strongest stays.
-        for i in np.argsort(scores, kind="stable"):
-            if scores[i] > normalised[channel, places[i]]:
-                raw[channel, places[i]] = values[i]
-                normalised[channel, places[i]] = scores[i]
-                gained[places[i]] = True
+    if not len(heirs.older):
+        return None
+    heard = [part.channel for part in parts]
+    for part in parts:
+        write = part.rough if roughly else part.exact
+        write(heirs.older, said[part.channel])
+    if Channel.KEYWORD in said:
+        raw, normalised = said[Channel.KEYWORD]
+        said[Channel.KEYWORD] = raw.copy(), normalised.copy()
+        heard.append(Channel.KEYWORD)
+    if not heard:
+        return None
+    gained = np.zeros(len(said[heard[0]][1]), dtype=np.uint8)
+    for channel in heard:
+        inherit_into(*heirs, *said[channel], gained)
     return gained

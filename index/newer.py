@@ -14,7 +14,6 @@ from dataclasses import replace
 import numpy as np
 
 from recalld.index.columns import KEY, Columns
-from recalld.index.evidence import Rows
 from recalld.index.exact import VectorBlock
 from recalld.scoring import masks
 from recalld.scoring.decay import DECAY_ROW
@@ -33,14 +32,11 @@ WORDS_MIN = 0.8
 _BELOW = 1.0 - 1e-6
 
 
-def newer_first(
-    ranked: Ranked, rows: Rows, columns: Columns, block: VectorBlock, scale: Scale
-) -> Ranked:
+def newer_first(ranked: Ranked, columns: Columns, block: VectorBlock, scale: Scale) -> Ranked:
     """Let the best hit give way to a later statement of the like.
 
     Args:
         ranked: best first.
-        rows: of the first PLACE_COUNT hits at most.
         columns: that hold them.
         block: their similarity vectors.
         scale: of these vectors.
@@ -48,10 +44,17 @@ def newer_first(
     Returns:
         The same hits; at most one of them has a lower decay, and its place by it.
     """
-    heirs = _heirs(rows, columns, block, scale) if len(rows) > 1 else []
-    heir = next((j for j in heirs if _answers_too(ranked, j)), 0)
-    if not heir:
+    rows = ranked.rows[:PLACE_COUNT].tolist()
+    if len(rows) < 2 or columns.small[masks.STATED_BY, rows[0]] != USER:
         return ranked
+    later = [j for j in _later(rows, columns) if _answers_too(ranked, j)]
+    if not later:
+        return ranked
+    alike = block.rescore(ranked.rows[later], block.vectors[rows[0]])
+    near = np.flatnonzero(alike >= scale.mean + ALIKE_SPREADS * scale.spread)
+    if not len(near):
+        return ranked
+    heir = later[near[0]]
     factors, scores = ranked.factors.copy(), ranked.scores.copy()
     factors[DECAY_ROW, 0] *= np.float32(_BELOW * scores[heir] / scores[0])
     scores[0] = np.float32(ranked.base[0] * np.prod(factors[:, 0].astype(np.float64)))
@@ -70,19 +73,16 @@ def _answers_too(ranked: Ranked, place: int) -> bool:
     return bool(exact and words and ranked.scores[place] >= SHARE_MIN * ranked.scores[0])
 
 
-def _heirs(rows: Rows, columns: Columns, block: VectorBlock, scale: Scale) -> list[int]:
-    """Places of later statements that say what the first one says, best first."""
-    first, others = rows[0], rows[1:]
-    small, event = columns.small, columns.times[masks.EVENT_TIME]
-    if small[masks.STATED_BY, first] != USER:
-        return []
-    alike = block.rescore(others, block.vectors[first]) >= scale.mean + ALIKE_SPREADS * scale.spread
-    keys = columns.strings[KEY]
-    fit = (
-        alike
-        & (event[others] > event[first])
-        & (small[masks.STATED_BY, others] == USER)
-        & (small[masks.KIND, others] == small[masks.KIND, first])
-        & ((keys[others] == keys[first]) | (keys[others] == 0) | (keys[first] == 0))
-    )
-    return [int(place) + 1 for place in np.flatnonzero(fit)]
+def _later(rows: list[int], columns: Columns) -> list[int]:
+    """Places of later statements of the user that can say what the first one says, best first."""
+    small, event, keys = columns.small, columns.times[masks.EVENT_TIME], columns.strings[KEY]
+    first = rows[0]
+    kind, key = small[masks.KIND, first], keys[first]
+    return [
+        place
+        for place, row in enumerate(rows[1:], 1)
+        if event[row] > event[first]
+        and small[masks.STATED_BY, row] == USER
+        and small[masks.KIND, row] == kind
+        and (keys[row] == key or keys[row] == 0 or key == 0)
+    ]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from recalld.index.analyzer import Analyzer
 from recalld.index.backend import split_vectors
-from recalld.index.columns import IndexRow, check_rows
+from recalld.index.columns import IndexRow
 from recalld.index.conditions import Filter
 from recalld.index.cues import NO_CUES, CueVectors, check_cues
 from recalld.index.embedder import RequestBackground
@@ -26,6 +26,7 @@ from recalld.index.filter import View, exclude
 from recalld.index.generation import Generation, Reading
 from recalld.index.graph import Graph, graph_bytes
 from recalld.index.plan import QueryPlan, Ranking
+from recalld.index.row_check import check_rows
 from recalld.index.search import Searcher
 from recalld.index.sketch import sketched
 from recalld.index.time_channel import TimeAsked

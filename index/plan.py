@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from recalld.index.backend import split_vectors
+from recalld.index.backend import check_vectors
 from recalld.index.conditions import Filter
 from recalld.index.errors import BadPlan
 from recalld.index.filter import View
@@ -92,7 +92,7 @@ class QueryPlan:
             if not 0 <= weight <= WEIGHT_MAX:
                 raise BadPlan(f"weight {weight} of {channel!r} is not in [0, {WEIGHT_MAX}]")
         if self.vectors is not None:
-            split_vectors(self.vectors, len(self.vectors), dim, parts)
+            check_vectors(self.vectors, len(self.vectors), dim, parts)
             _check_weights("vector_weights", self.vector_weights, len(self.vectors))
         if self.texts:
             _check_weights("text_weights", self.text_weights, len(self.texts))
@@ -106,7 +106,6 @@ class Ranking(Ranked):
         matched: memories that passed view and filter.
         considered: of these, those whose exact score was computed.
         excluded: int64[EXCLUDED_COUNT], rows left out by reason (recalld.scoring.masks.Excluded).
-        past: bool[h], hits that are past their time.
         cues: int64[h], the cue of each hit that speaks for it, by its place among the memory's
             cues; -1 = none.
         inherited: bool[h], hits that answer for what they replaced (recalld.index.heirs).
@@ -115,7 +114,6 @@ class Ranking(Ranked):
     matched: int = 0
     considered: int = 0
     excluded: NDArray[np.int64] = field(default_factory=lambda: np.zeros(EXCLUDED_COUNT, np.int64))
-    past: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
     cues: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     inherited: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
 

@@ -10,6 +10,7 @@ the rows that view was made with; document frequencies count live rows only.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -21,10 +22,6 @@ from recalld.scoring.keyword import K1, NO_ENTRY, TF_BITS, TF_MAX, add_words_int
 
 # One Chinese character alone says little beside the pair it forms.
 SINGLE_HAN_UNIT = 0.3
-# Evidence of m matched words counts m^2 / (m^2 + 2): one shared word is often chance.
-COORDINATION = 2.0
-# Or, where more, the matched share of the request to this power: half of it counts next to nothing.
-WHOLE_POWER = 4
 WORD_BYTES, LIST_BYTES, ENTRY_BYTES = 130, 300, 8
 """Of a word, of a list of its own, and of a word in a row."""
 
@@ -137,7 +134,7 @@ class Postings:
 
     def ceiling(self, words: Iterable[str]) -> float:
         """Return the BM25 score of a row that held every word many times."""
-        return float(self._weigh(sorted(set(words)))[2].sum())
+        return math.fsum(self._weigh(word)[2] for word in set(words))
 
     def score(self, words: Iterable[str]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Score every row against a query.
@@ -153,30 +150,30 @@ class Postings:
                 request, or one chance word in a short one, stays small.
         """
         bm25 = np.zeros(self.count, dtype=np.float32)
-        matched = np.zeros(self.count, dtype=np.float32)
+        evidence = np.zeros(self.count, dtype=np.float32)
         # Sorted, so that sums do not depend on the order of a set.
-        ids, units, weights = self._weigh(sorted(set(words)))
-        spread = float(np.sqrt(np.square(weights).sum()))
-        known = np.flatnonzero(ids >= 0)
-        if not len(known):
-            return bm25, matched
-        lists = [self._of_word(word_id) for word_id in ids[known].tolist()]
+        known, units, squares = [], 0.0, 0.0
+        for word in sorted(set(words)):
+            word_id, unit, weight = self._weigh(word)
+            units += unit
+            squares += weight * weight
+            if word_id >= 0:
+                known.append((self._of_word(word_id), weight, unit))
+        if not known:
+            return bm25, evidence
+        lists, weights, counted = zip(*known, strict=True)
         starts = np.zeros(len(lists) + 1, dtype=np.int64)
         np.cumsum([len(entries) for entries in lists], out=starts[1:])
+        average = self._live_length / self.live_count if self._live_length > 0 else 1.0
         add_words_into(
             np.concatenate(lists, dtype=np.int64),
             starts,
-            np.stack([weights[known], units[known]]).astype(np.float32),
+            np.array((weights, counted), dtype=np.float32),
             self._lengths,
-            self._live_length / self.live_count if self._live_length > 0 else 1.0,
+            np.array((average, units, math.sqrt(squares))),
             bm25,
-            matched,
+            evidence,
         )
-        # A short request that is held whole is no chance, however few its words are.
-        whole = (matched * np.float32(1.0 / units.sum())) ** WHOLE_POWER
-        matched *= matched
-        evidence = bm25 * np.maximum(matched / (matched + np.float32(COORDINATION)), whole)
-        evidence *= np.float32(1.0 / spread)
         return bm25, evidence
 
     def holders(self, word: str) -> tuple[NDArray[np.int64], float]:
@@ -186,26 +183,24 @@ class Postings:
             rows int64[h], ascending, removed ones included; and the word's rarity in (0, 1],
             1 for a word that a single row of many holds.
         """
-        ids, _, weights = self._weigh([word])
-        if ids[0] < 0:
+        word_id, _, weight = self._weigh(word)
+        if word_id < 0:
             return np.zeros(0, dtype=np.int64), 1.0
-        entries = self._of_word(int(ids[0]))
+        entries = self._of_word(word_id)
         held = entries[: np.searchsorted(entries, self.count << TF_BITS)]
         rows = held.astype(np.int64) >> TF_BITS
-        rarest = _idf(self.live_count, np.array([min(1.0, self.live_count)]))[0] * (K1 + 1)
-        return rows, float(np.minimum(1.0, weights[0] / rarest))
+        rarest = _idf(self.live_count, min(1.0, self.live_count)) * (K1 + 1)
+        return rows, min(1.0, weight / rarest)
 
-    def _weigh(
-        self, words: Sequence[str]
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-        """Return per word its list (-1 = none), its unit as a match, and its BM25 ceiling."""
-        ids = np.array([self._words.get(word, -1) for word in words], dtype=np.int64)
+    def _weigh(self, word: str) -> tuple[int, float, float]:
+        """Return a word's list (-1 = none), its unit as a match, and its BM25 ceiling."""
+        word_id = self._words.get(word, -1)
         # A word that only a later view knows is unknown to this one.
-        ids[ids >= len(self._frequency)] = -1
-        units = np.array([SINGLE_HAN_UNIT if is_single_han(word) else 1.0 for word in words])
-        frequency = np.zeros(len(ids))
-        frequency[ids >= 0] = self._frequency[ids[ids >= 0]]
-        return ids, units, units * _idf(self.live_count, frequency) * (K1 + 1)
+        if word_id >= len(self._frequency):
+            word_id = -1
+        unit = SINGLE_HAN_UNIT if is_single_han(word) else 1.0
+        frequency = float(self._frequency[word_id]) if word_id >= 0 else 0.0
+        return word_id, unit, unit * _idf(self.live_count, frequency) * (K1 + 1)
 
     def _next(self) -> Postings:
         """Return a copy of the view that shares its storage."""
@@ -254,6 +249,6 @@ def _narrow(entries: NDArray[np.int64]) -> Entries:
     return entries.astype(np.int32) if fits else entries
 
 
-def _idf(live_count: int, frequency: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Rarity of words: Robertson-Sparck Jones with 1 added, so that it stays positive."""
-    return np.asarray(np.log(1 + (live_count - frequency + 0.5) / (frequency + 0.5)))
+def _idf(live_count: int, frequency: float) -> float:
+    """Rarity of a word: Robertson-Sparck Jones with 1 added, so that it stays positive."""
+    return math.log(1 + (live_count - frequency + 0.5) / (frequency + 0.5))

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from recalld.index.columns import AGENT, KEY, NAMESPACE, SESSION, SOURCE_SESSION, Columns
 from recalld.index.evidence import FloatPair, Words
 from recalld.scoring import masks
+from recalld.scoring.hand_over import beside_into
 from recalld.scoring.params import Channel
 
 NEAR_US = 5 * 60 * 1_000_000
@@ -70,9 +71,7 @@ def beside(words: Words, neighbours: Neighbours, excluded: NDArray[np.uint8]) ->
     """
     if Channel.KEYWORD not in words or not len(neighbours.earlier):
         return None
-    evidence = np.where(excluded == 0, words[Channel.KEYWORD][1], np.float32(0))
-    raw = np.zeros_like(evidence)
-    # A row is at most once the later and once the earlier of a pair.
-    raw[neighbours.later] = evidence[neighbours.earlier]
-    raw[neighbours.earlier] = np.maximum(raw[neighbours.earlier], evidence[neighbours.later])
-    return raw, np.minimum(raw * np.float32(1 / FULL_EVIDENCE), np.float32(1))
+    evidence = words[Channel.KEYWORD][1]
+    raw, normalised = np.zeros_like(evidence), np.zeros_like(evidence)
+    beside_into(evidence, excluded, tuple(neighbours), FULL_EVIDENCE, raw, normalised)
+    return raw, normalised

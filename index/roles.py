@@ -24,6 +24,7 @@ from recalld.index.embedder import unit_rows
 from recalld.index.growth import grown
 from recalld.index.role_catalogue import Catalogue
 from recalld.scoring import masks
+from recalld.scoring.affinity import roles_into
 from recalld.scoring.params import KIND_COUNT
 
 Floats = NDArray[np.float32]
@@ -151,9 +152,9 @@ class RoleModel:
         # What matters everywhere says nothing here.
         self._table = np.maximum(table - table.mean(axis=0), 0)
         self._keys = catalogue.key_roles()
-        self._kinds = np.full(KIND_COUNT, -1, dtype=np.int64)
+        self.kind_roles = np.full(KIND_COUNT, -1, dtype=np.int64)
         for at, role in enumerate(roles.values()):
-            self._kinds[role.kinds] = at
+            self.kind_roles[role.kinds] = at
 
     def ask(self, vectors: Floats, weights: Sequence[float]) -> RoleAsk:
         """Read a request.
@@ -181,10 +182,6 @@ class RoleModel:
             name = name.rpartition(".")[0]
         return -1
 
-    def kind_weights(self, weights: Floats) -> Floats:
-        """Lay out role weights by kind: float32[KIND_COUNT], NaN where a kind says nothing."""
-        return np.where(self._kinds >= 0, weights[self._kinds], np.float32(np.nan))
-
 
 @dataclass
 class RoleRows:
@@ -199,7 +196,7 @@ class RoleRows:
 
     rows: Floats = field(default_factory=lambda: np.zeros((0, 0), dtype=np.float32))
     count: int = 0
-    key_roles: list[int] = field(default_factory=list)
+    key_roles: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def scores(self, ask: RoleAsk, vectors: Floats, columns: Columns) -> Floats:
@@ -213,15 +210,14 @@ class RoleRows:
         Returns:
             float32[columns.count], in [0, 1].
         """
-        keys = columns.dictionaries[KEY]
         with self.lock:
             rows = self._classified(ask.model, vectors, columns.count)
-            key_roles = self._key_roles(ask.model, keys)
-        score = rows @ ask.weights
-        score = _mixed(score, key_roles, ask.weights, columns)
-        kinds = ask.model.kind_weights(ask.weights)[columns.small[masks.KIND, : columns.count]]
-        mixed = score + np.float32(KIND_SHARE) * (kinds - score)
-        return np.clip(np.where(np.isnan(kinds), score, mixed), 0, 1).astype(np.float32)
+            key_roles = self._key_roles(ask.model, columns.dictionaries[KEY])
+        scores = np.empty(columns.count, dtype=np.float32)
+        by_key = columns.strings[KEY], key_roles
+        by_kind = columns.small[masks.KIND], ask.model.kind_roles
+        roles_into(rows, ask.weights, by_key, by_kind, KEY_SHARE, KIND_SHARE, scores)
+        return scores
 
     def _classified(self, model: RoleModel, vectors: Floats, count: int) -> Floats:
         """Affinities float32[count, roles]; the lock is held."""
@@ -237,15 +233,8 @@ class RoleRows:
 
     def _key_roles(self, model: RoleModel, keys: Dictionary) -> NDArray[np.int64]:
         """Role of each key number; the lock is held."""
-        for number in range(len(self.key_roles), len(keys.values)):
-            self.key_roles.append(model.role_of_key(keys.values[number]))
-        return np.array(self.key_roles, dtype=np.int64)
-
-
-def _mixed(
-    score: Floats, key_roles: NDArray[np.int64], weights: Floats, columns: Columns
-) -> Floats:
-    """Let keys that are known speak first."""
-    role = key_roles[columns.strings[KEY, : columns.count]]
-    by_key = score + np.float32(KEY_SHARE) * (weights[role] - score)
-    return np.where(role >= 0, by_key, score)
+        fresh = keys.values[len(self.key_roles) :]
+        if fresh:
+            roles = [model.role_of_key(key) for key in fresh]
+            self.key_roles = np.append(self.key_roles, roles)
+        return self.key_roles

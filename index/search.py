@@ -7,57 +7,46 @@ never writes, never waits and never reads a database.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recalld.index.analyzer import Analyzer
-from recalld.index.candidates import candidates, is_for_graph, is_worth_a_pass, proposed
+from recalld.index.candidates import is_for_graph, is_worth_a_pass, proposed, reaching
 from recalld.index.cue_channel import with_cues
-from recalld.index.evidence import (
-    Parts,
-    Rows,
-    VectorPart,
-    Words,
-    exact_scores,
-    factors_of,
-    gathered,
-    past_rows,
-    rough_scores,
-    unweighed,
-)
+from recalld.index.evidence import Parts, VectorPart, Words, rules_of
 from recalld.index.exact import SCAN_COUNT_MIN, SCAN_SLACK
 from recalld.index.filter import exclude
 from recalld.index.generation import Generation
-from recalld.index.heirs import handing_on, inherit
+from recalld.index.heirs import NO_HEIRS, Heirs, handing_on, inherit
 from recalld.index.newer import PLACE_COUNT, newer_first
 from recalld.index.plan import QueryPlan, Ranking
 from recalld.index.relation import beside
 from recalld.index.tentative import asks_for_ideas
 from recalld.index.time_channel import TimeAsked, time_scores
 from recalld.index.words import read_words
-from recalld.scoring import masks
-from recalld.scoring.masks import EXCLUDED_COUNT, Excluded
+from recalld.scoring.masks import Excluded, passing
 from recalld.scoring.params import (
-    CHANNEL_COUNT,
     VECTOR_CHANNELS,
     VECTOR_SPREADS_TOTAL,
     Channel,
     Fusion,
     Makeup,
     RankParams,
+    Scale,
 )
 from recalld.scoring.rank import (
-    Evidence,
+    Candidates,
+    Floats,
     Weights,
-    factor_floor,
     first_of,
     make_weights,
-    may_win,
+    promising,
     rank,
-    within_reach,
 )
 
 # Among more matches than this the best of what relevance takes for needed outranks what was asked
@@ -65,9 +54,6 @@ from recalld.scoring.rank import (
 # answers, and 0.69 with relevance.
 RELEVANCE_COUNT_MAX = 2_000
 WORD_CHANNELS = frozenset({Channel.KEYWORD, Channel.IDENTIFIER, Channel.KEY, Channel.RELATION})
-
-# From this many rows on it pays to drop most before their factors are gathered.
-REACH_COUNT_MIN = 2_048
 
 
 @dataclass(frozen=True)
@@ -78,7 +64,7 @@ class Searcher:
         params: numbers of the ranking.
         analyzer: the one that made the postings.
         exact_max: matches up to which the graph is not asked.
-        table: half-lives, floors and factors of `params`, for `factors_into`.
+        table: half-lives, floors and factors of `params`, for `scoring.best`.
         idea_table: the same for requests that ask what was mused about.
     """
 
@@ -87,119 +73,85 @@ class Searcher:
     exact_max: int
     table: NDArray[np.float64]
     idea_table: NDArray[np.float64]
-    _standard: dict[tuple[Fusion, frozenset[Channel], Makeup], Weights] = field(
-        default_factory=dict, init=False
-    )
+    _standard: dict[tuple[Fusion, int, Makeup], Weights] = field(default_factory=dict, init=False)
+
+    @cached_property
+    def scales(self) -> tuple[tuple[Channel, Scale, Floats], ...]:
+        """Vector channels that the model serves, with their scale, for Python and for kernels."""
+        scales = zip(VECTOR_CHANNELS, self.params.scales(), strict=False)
+        return tuple((channel, scale, scale.numbers()) for channel, scale in scales)
 
     def search(
         self, generation: Generation, plan: QueryPlan, words: Words | None = None
     ) -> Ranking:
         """Answer a checked plan; `words` may be what `read` said of its texts."""
-        columns, k = generation.columns, plan.k
+        columns = generation.columns
         # What was said at another time is wanted when the request names one.
         updates = bool(plan.texts) and plan.fusion == Fusion.WEIGHTED and not plan.time.windows
-        if updates:
-            plan = replace(plan, k=max(k, PLACE_COUNT))
+        k = max(plan.k, PLACE_COUNT) if updates else plan.k
         excluded = exclude(columns, plan.view, plan.filter)
         for row in map(columns.row, plan.exclude_labels):
             if row >= 0 and excluded[row] == 0:
                 excluded[row] = Excluded.NAMED
-        rows = np.flatnonzero(excluded == 0)
+        rows, counts = passing(excluded)
         matched = len(rows)
         parts = self._parts(generation, plan, matched)
         if words is None:
             words = self.read(generation, plan.texts, plan.text_weights, plan.time)
         words = self._beyond(generation, plan, words, excluded)
-        plan, words, cues = with_cues(generation, plan, words)
-        asked = frozenset(channel for channel, _, _ in parts)
-        if plan.texts:
-            asked |= WORD_CHANNELS | ({Channel.TIME} & words.keys())
-        if Channel.ROLE in words:
-            asked |= {Channel.ROLE}
-        weights = self._weights(plan, asked, generation.makeup)
+        words, cues = with_cues(generation, plan, words)
+        weights = self._weights(generation, plan, parts, words, cues is not None)
+        is_asked = not math.isinf(weights.bias)
+        rules = rules_of(plan, self._table(plan) if is_asked else None, words)
+        asked = Candidates(rows, words, columns.facts, rules)
         if parts and matched > self.exact_max and is_for_graph(generation, matched):
-            rows = proposed(generation, plan, parts, excluded, words)
-        elif asked and is_worth_a_pass(generation, plan, parts, matched):
-            table = self._table(plan)
-            rows = candidates(generation, plan, parts, excluded, words, weights, table)
-        if plan.fusion == Fusion.WEIGHTED and asked:
-            rows = self._promising(generation, plan, parts, rows, words, weights)
-        evidence, inherited = unweighed(columns, rows), np.zeros(len(rows), dtype=np.bool_)
-        if asked:
-            evidence, inherited = self._evidence(generation, plan, parts, rows, words, excluded)
-        best = rank(evidence, weights, plan.k, plan.min_score)
+            asked = asked._replace(rows=proposed(generation, plan, parts, excluded, words))
+        elif is_worth_a_pass(generation, plan, parts, matched, k):
+            asked = reaching(generation, asked, parts, excluded, weights, k)
+        heirs = handing_on(generation.heirs, columns, plan, excluded) if is_asked else NO_HEIRS
+        asked, inherited = self._heard(asked, weights, parts, heirs, k)
+        best = rank(asked, weights, k, plan.min_score)
         if updates:
-            block = generation.blocks[0]
-            near = rows[best.places[:PLACE_COUNT]]
-            scale = self.params.scales()[0]
-            best = first_of(newer_first(best, near, columns, block, scale), k)
-        counts = np.bincount(excluded, minlength=EXCLUDED_COUNT)
-        found = rows[best.places]
+            scale = self.scales[0][1]
+            best = first_of(newer_first(best, columns, generation.blocks[0], scale), plan.k)
+        nothing = np.zeros(len(best.rows), dtype=np.bool_)
         return Ranking(
             **vars(best),
             matched=matched,
-            considered=len(evidence.labels),
+            considered=len(asked.rows),
             excluded=counts,
-            past=past_rows(columns, found, plan, words),
-            cues=np.full(len(found), -1) if cues is None else cues[found],
-            inherited=inherited[best.places],
+            cues=nothing - 1 if cues is None else cues[best.rows],
+            inherited=nothing if inherited is None else inherited[best.rows] != 0,
         )
 
-    def _promising(
+    def _heard(
         self,
-        generation: Generation,
-        plan: QueryPlan,
-        parts: Parts,
-        rows: Rows,
-        words: Words,
+        candidates: Candidates,
         weights: Weights,
-    ) -> Rows:
-        """Drop rows that cannot be among the best k, by an 8-bit scan."""
-        if len(rows) <= max(SCAN_COUNT_MIN, plan.k):
-            return rows
-        normalised, given = gathered(words, rows), rows
-        slack = 0.0
-        for channel, scale, part in parts:
-            normalised[channel] = rough_scores(part, plan, rows, scale)
-            step = SCAN_SLACK / (VECTOR_SPREADS_TOTAL * scale.spread)
-            slack += float(weights.channels[channel]) * step
-        if len(rows) > REACH_COUNT_MIN:
-            near = within_reach(normalised, weights, plan.k, slack, factor_floor(self.params))
-            rows, normalised = rows[near], np.ascontiguousarray(normalised[:, near])
-        factors = factors_of(generation.columns, rows, self._table(plan), plan, words)
-        kept = rows[may_win(normalised, weights, factors, plan.k, slack)]
-        # What an heir inherits is not known yet.
-        heirs = generation.heirs.heir
-        places = np.minimum(np.searchsorted(given, heirs), len(given) - 1)
-        return np.union1d(kept, heirs[given[places] == heirs]) if len(heirs) else kept
-
-    def _evidence(
-        self,
-        generation: Generation,
-        plan: QueryPlan,
         parts: Parts,
-        rows: Rows,
-        words: Words,
-        excluded: NDArray[np.uint8],
-    ) -> tuple[Evidence, NDArray[np.bool_]]:
-        """Gather the exact evidence of rows, and say which of them inherited some."""
-        normalised = gathered(words, rows)
-        raw = np.zeros((CHANNEL_COUNT, len(rows)), dtype=np.float32)
-        for channel, (values, _) in words.items():
-            raw[channel] = values[rows]
-        for channel, scale, part in parts:
-            raw[channel], normalised[channel] = exact_scores(part, plan, rows, scale)
-        columns = generation.columns
-        heirs = handing_on(generation.heirs, columns, plan, excluded)
-        gained = inherit(heirs, plan, parts, rows, words, (raw, normalised))
-        evidence = Evidence(
-            columns.labels[rows],
-            columns.times[masks.CREATE_TIME, rows],
-            raw,
-            normalised,
-            factors_of(columns, rows, self._table(plan), plan, words),
-        )
-        return evidence, gained
+        heirs: Heirs,
+        k: int,
+    ) -> tuple[Candidates, NDArray[np.uint8] | None]:
+        """Ask the vector channels; among many rows all of which only those that may win.
+
+        Returns:
+            What may win with what is said of it, and what `inherit` returned.
+        """
+        rows = candidates.rows
+        said = {**candidates.said, **{part.channel: part.empty() for part in parts}}
+        is_weighted = weights.fusion == Fusion.WEIGHTED
+        if parts and is_weighted and len(rows) > max(SCAN_COUNT_MIN, k):
+            rough, slack = said.copy(), 0.0
+            for part in parts:
+                part.rough(rows, rough[part.channel])
+                step = SCAN_SLACK / (VECTOR_SPREADS_TOTAL * part.scale.spread)
+                slack += float(weights.channels[part.channel]) * step
+            inherit(heirs, parts, rough, roughly=True)
+            rows = promising(candidates._replace(said=rough), weights, k, slack)
+        for part in parts:
+            part.exact(rows, said[part.channel])
+        inherited = inherit(heirs, parts, said)
+        return candidates._replace(rows=rows, said=said), inherited
 
     def _beyond(
         self, generation: Generation, plan: QueryPlan, words: Words, excluded: NDArray[np.uint8]
@@ -213,14 +165,31 @@ class Searcher:
             words = {**words, Channel.ROLE: (scores, scores)}
         return words
 
-    def _weights(self, plan: QueryPlan, asked: frozenset[Channel], makeup: Makeup) -> Weights:
+    def _weights(
+        self,
+        generation: Generation,
+        plan: QueryPlan,
+        parts: Parts,
+        words: Words,
+        has_cues: bool,
+    ) -> Weights:
         """Lay out the weights; the usual ones are made once."""
-        if any(plan.weights.get(channel, 1.0) != 1.0 for channel in asked):
-            return make_weights(plan.fusion, asked, plan.weights, makeup)
-        key = plan.fusion, asked, makeup
+        asked = {part.channel for part in parts}
+        if plan.texts:
+            asked |= WORD_CHANNELS | ({Channel.TIME} & words.keys())
+        if Channel.ROLE in words:
+            asked |= {Channel.ROLE}
+        own = plan.weights
+        if has_cues and not own.get(Channel.ROLE, 1.0):
+            own = {**own, Channel.ROLE: plan.cue_weight}
+        makeup = generation.makeup if Channel.RELEVANCE in asked else Makeup.STATEMENTS
+        if any(own.get(channel, 1.0) != 1.0 for channel in asked):
+            return make_weights(plan.fusion, frozenset(asked), own, makeup)
+        key = plan.fusion, sum(1 << channel for channel in asked), makeup
         found = self._standard.get(key)
         if found is None:
-            found = self._standard[key] = make_weights(plan.fusion, asked, {}, makeup)
+            made = make_weights(plan.fusion, frozenset(asked), {}, makeup)
+            found = self._standard[key] = made
         return found
 
     def _table(self, plan: QueryPlan) -> NDArray[np.float64]:
@@ -236,13 +205,12 @@ class Searcher:
         given = plan.vectors.shape[1] // dim
         if not plan.with_relevance or matched > RELEVANCE_COUNT_MAX:
             given = 1
+        weights = np.array(plan.vector_weights, dtype=np.float32)
         found = []
-        for number, (channel, scale) in enumerate(
-            zip(VECTOR_CHANNELS, self.params.scales(), strict=False)
-        ):
-            if number < given:
-                queries = np.ascontiguousarray(plan.vectors[:, number * dim : (number + 1) * dim])
-                found.append((channel, scale, VectorPart(generation.blocks[number], queries)))
+        for number, (channel, scale, numbers) in enumerate(self.scales[:given]):
+            queries = np.ascontiguousarray(plan.vectors[:, number * dim : (number + 1) * dim])
+            block = generation.blocks[number]
+            found.append(VectorPart(channel, scale, numbers, block, queries, weights))
         return found
 
     def read(

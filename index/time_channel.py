@@ -101,8 +101,5 @@ def _distance(columns: Columns, window: Window) -> NDArray[np.int64]:
 
 def _newest(columns: Columns) -> tuple[Floats, Floats]:
     """Place of each row in the order of event times, equal ones sharing the later place."""
-    event = columns.times[masks.EVENT_TIME, : columns.count]
-    order = np.sort(event)
-    place = np.searchsorted(order, event, side="right") / max(1, len(event))
-    score = BACKGROUND_TIME + NEWEST_REACH * (2 * place - 1)
-    return np.zeros(len(event), dtype=np.float32), score.astype(np.float32)
+    score = BACKGROUND_TIME + NEWEST_REACH * (2 * columns.event_places - 1)
+    return np.zeros(len(score), dtype=np.float32), score.astype(np.float32)

@@ -15,77 +15,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from recalld.scoring.kernel import kernel
-from recalld.scoring.params import (
-    KEYWORD_EVIDENCE_MAX,
-    RRF_K,
-    VECTOR_SPREADS_BELOW,
-    VECTOR_SPREADS_TOTAL,
-    Scale,
-)
-
-
-@kernel("f32[:,:]", "f32[:]", "f64", "out f32[:]")
-def fuse_into(normalised, weights, bias, logit):  # type: ignore[no-untyped-def]
-    """Write `bias + sum weight * normalised` per memory.
-
-    Args:
-        normalised: float32[channels, m], in 0..1.
-        weights: float32[channels].
-        bias: log-odds without evidence.
-        logit: float32[m], written.
-    """
-    used = np.flatnonzero(weights)
-    for i in range(normalised.shape[1]):
-        total = bias
-        for c in used:
-            total += np.float64(weights[c]) * np.float64(normalised[c, i])
-        logit[i] = np.float32(total)
-
-
-@kernel("f32[:,:]", "f32[:]", "f64", "f32[:,:]", "out f32[:]", "out f32[:]")
-def score_into(normalised, weights, bias, factors, base, score):  # type: ignore[no-untyped-def]
-    """Write the logistic base and `base * product of factors` per memory.
-
-    Args:
-        normalised: float32[channels, m], in 0..1.
-        weights: float32[channels].
-        bias: log-odds without evidence.
-        factors: float32[f, m], in (0, 1].
-        base: float32[m], written, in [0, 1].
-        score: float32[m], written, in [0, 1]; NaN where an input with a weight is NaN.
-    """
-    used = np.flatnonzero(weights)
-    for i in range(normalised.shape[1]):
-        total = bias
-        for c in used:
-            total += np.float64(weights[c]) * np.float64(normalised[c, i])
-        # Rounded first: what a reader of the parts sees is what was multiplied.
-        base[i] = np.float32(1.0 / (1.0 + np.exp(-total)))
-        product = np.float64(base[i])
-        for f in range(factors.shape[0]):
-            product *= np.float64(factors[f, i])
-        score[i] = np.float32(product)
-
-
-def normalise_vector(
-    similarity: NDArray[np.float32], scale: Scale, weight: float = 1.0
-) -> NDArray[np.float32]:
-    """Put cosines on the model's fixed scale.
-
-    Args:
-        similarity: float32[...], cosines.
-        scale: background of the vectors compared.
-        weight: in (0, 1], of a secondary query: what stands out from the background shrinks by it.
-
-    Returns:
-        float32 of the same shape in 0..1; the background mean lies at 0.3.
-    """
-    z = (similarity - np.float32(scale.mean)) * np.float32(1.0 / scale.spread)
-    if weight != 1.0:
-        z = np.where(z > 0, z * np.float32(weight), z)
-    scaled = (z + np.float32(VECTOR_SPREADS_BELOW)) * np.float32(1.0 / VECTOR_SPREADS_TOTAL)
-    return np.asarray(np.clip(scaled, 0.0, 1.0), dtype=np.float32)
+from recalld.scoring.params import KEYWORD_EVIDENCE_MAX, RRF_K
 
 
 def normalise_keyword(evidence: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -24,20 +24,23 @@ _TYPES: dict[str, Any] = {
     "u8": numba.uint8,
     "u64": numba.uint64,
     "i8": numba.int8,
+    "i16": numba.int16,
     "i32": numba.int32,
     "i64": numba.int64,
     "f32": numba.float32,
     "f64": numba.float64,
 }
-_ARGUMENT = re.compile(r"(?P<out>out )?(?P<type>[uif]\d+)(?:\[(?P<dims>[:,]+)\])?")
+_ARGUMENT = re.compile(r"(?P<type>[uif]\d+)(?:\[(?P<dims>[:,]+)\])?")
+_GROUP = re.compile(r"\((?P<parts>.+)\)|(?P<count>\d+) \* (?P<part>.+)")
 
 
 def kernel(*arguments: str, returns: str = "", reassociate: bool = False) -> Callable[[F], F]:
     """Compile a function for exactly these arguments.
 
     Args:
-        arguments: one per parameter: a scalar type (`i64`), an input array (`f32[:,:]`) or an
-            array the kernel writes into (`out f32[:]`).
+        arguments: one per parameter: a scalar type (`i64`), an input array (`f32[:,:]`), an array
+            the kernel writes into (`out f32[:]`), a tuple of these (`(f32[:]; i64)`,
+            `out (f32[:]; i64[:])`) or of equal ones (`8 * f32[:]`).
         returns: a scalar type, or "" for nothing.
         reassociate: let sums be added in the order that the processor does fastest, always the
             same one on one machine; NaN and infinity keep their meaning.
@@ -66,10 +69,23 @@ def kernel(*arguments: str, returns: str = "", reassociate: bool = False) -> Cal
 
 def _parse(argument: str) -> Any:
     """Turn `f32[:,:]` into the Numba type."""
+    given = argument.removeprefix("out ")
+    is_out = given != argument
+    if group := _GROUP.fullmatch(given):
+        if group["count"]:
+            return numba.types.UniTuple(_array(group["part"], is_out), int(group["count"]))
+        return numba.types.BaseTuple.from_types(
+            [_array(part, is_out) for part in group["parts"].split("; ")]
+        )
+    return _array(given, is_out)
+
+
+def _array(argument: str, is_out: bool) -> Any:
+    """Turn the type of one array or scalar into the Numba type."""
     match = _ARGUMENT.fullmatch(argument)
     if match is None:
         raise ValueError(f"kernel argument {argument!r} is not of the form '[out ]type[dims]'")
     scalar = _TYPES[match["type"]]
     if match["dims"] is None:
         return scalar
-    return numba.types.Array(scalar, match["dims"].count(":"), "C", readonly=match["out"] is None)
+    return numba.types.Array(scalar, match["dims"].count(":"), "C", readonly=not is_out)

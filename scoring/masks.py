@@ -9,6 +9,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 import numpy as np
+from numpy.typing import NDArray
 
 from recalld.scoring.kernel import kernel
 from recalld.scoring.params import (
@@ -140,3 +141,30 @@ def view_into(alive, small, times, agents, view, statuses, excluded):  # type: i
         elif status == ACTIVE and valid_to != 0 and valid_to <= now:
             status = EXPIRED
         excluded[i] = 0 if statuses[status] != 0 else _BY_STATUS[status]
+
+
+@kernel("u8[:]", "out i64[:]", "out i64[:]", returns="i64")
+def passing_into(excluded, rows, counts):  # type: ignore[no-untyped-def]
+    """Write the memories that stay, and how many there are for each reason.
+
+    Args:
+        excluded: uint8[n], numbers of `Excluded`.
+        rows: int64[n], written, ascending.
+        counts: int64[EXCLUDED_COUNT], added to.
+
+    Returns:
+        How many rows were written.
+    """
+    count = 0
+    for i in range(excluded.shape[0]):
+        counts[excluded[i]] += 1
+        rows[count] = i
+        count += excluded[i] == 0
+    return count
+
+
+def passing(excluded: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the memories that stay, ascending, and how many there are for each reason."""
+    rows = np.empty(len(excluded), dtype=np.int64)
+    counts = np.zeros(EXCLUDED_COUNT, dtype=np.int64)
+    return rows[: passing_into(excluded, rows, counts)], counts

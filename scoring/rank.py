@@ -1,4 +1,4 @@
-"""Rank: composes the kernels; evidence and factors in, order, scores and their parts out.
+"""Rank: composes the kernels; evidence and facts in, order, scores and their parts out.
 
 `score = base * decay * importance * confidence`, with the base from `scoring.fuse`. It never finds
 candidates and never reads a clock.
@@ -12,37 +12,52 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recalld.scoring.decay import CONFIDENCE_ROW, DECAY_ROW, FACTOR_COUNT, IMPORTANCE_ROW
+from recalld.scoring.best import (
+    BASE,
+    BIAS,
+    IS_PAST,
+    NUMBER_COUNT,
+    PART_COUNT,
+    SCORE,
+    SLACK,
+    best_into,
+    promising_into,
+)
+from recalld.scoring.decay import FACTOR_COUNT
 from recalld.scoring.errors import BadScoringInput
-from recalld.scoring.fuse import fuse_into, logistic, reciprocal_ranks, score_into
+from recalld.scoring.fuse import reciprocal_ranks
 from recalld.scoring.params import (
     BACKGROUND_TIME,
     BACKGROUND_VECTOR,
     CHANNEL_COUNT,
-    CONFIDENCE_FLOOR,
-    DOUBT_FACTOR,
-    IMPORTANCE_FACTOR,
-    PAST_DECAY,
-    STATED_BY_FACTOR,
     TAIL_SHARE,
     VECTOR_CHANNELS,
     WEIGHT_MAX,
     Channel,
     Fusion,
     Makeup,
-    RankParams,
     mix_of,
 )
-from recalld.scoring.topk import kth_largest, select
+
+Floats = NDArray[np.float32]
+Rows = NDArray[np.int64]
+# What one channel says of every row: its own numbers, and these normalised to 0..1.
+FloatPair = tuple[Floats, Floats]
+Said = Mapping[Channel, FloatPair]
+# The channel says nothing.
+SILENT = np.zeros(0, dtype=np.float32)
+# What is known of rows whatever is asked, and how it becomes factors; see `scoring.best`.
+Facts = tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.int64], Floats]
+Rules = tuple[NDArray[np.float64], NDArray[np.int64]]
 
 # Ranks are of equal worth, but for what neighbours say: that only adds to what a memory says.
 RRF_WEIGHTS = tuple(float(channel != Channel.RELATION) for channel in Channel)
-# Candidates within this share of the score to reach are kept: float32 rounding.
-ROUNDING = 1e-5
 
 
 @dataclass(frozen=True)
@@ -61,23 +76,30 @@ class Weights:
     bias: float
     cut: float = 0.0
 
+    @cached_property
+    def numbers(self) -> NDArray[np.float64]:
+        """Return float64[NUMBER_COUNT] as `scoring.best` takes it, without slack."""
+        numbers = np.zeros(NUMBER_COUNT)
+        numbers[:CHANNEL_COUNT] = self.channels
+        numbers[BIAS] = self.bias
+        return numbers
 
-@dataclass(frozen=True)
-class Evidence:
-    """Candidates and what is known of them, m columns each.
+
+class Candidates(NamedTuple):
+    """Rows that may answer, and what is said and known of all rows.
 
     Attributes:
-        labels: int64[m], distinct; create_us: int64[m].
-        raw: float32[CHANNEL_COUNT, m], the channels' own numbers, only carried along.
-        normalised: float32[CHANNEL_COUNT, m], in 0..1.
-        factors: float32[FACTOR_COUNT, m], in (0, 1].
+        rows: int64[m], distinct.
+        said: float32[n] of each channel that says something; the channels' own numbers are only
+            carried along.
+        facts: of the same rows.
+        rules: how facts become factors.
     """
 
-    labels: NDArray[np.int64]
-    create_us: NDArray[np.int64]
-    raw: NDArray[np.float32]
-    normalised: NDArray[np.float32]
-    factors: NDArray[np.float32]
+    rows: Rows
+    said: Said
+    facts: Facts
+    rules: Rules
 
 
 @dataclass(frozen=True)
@@ -89,31 +111,34 @@ class Ranked:
         raw, normalised: float32[CHANNEL_COUNT, h]; factors: float32[FACTOR_COUNT, h].
         evidence: float32[CHANNEL_COUNT, h], as it was given; for RRF `normalised` holds ranks.
         weights: the fusion's.
-        places: int64[h], positions in the evidence.
+        rows: int64[h], where they stand.
+        past: bool[h], those past their time.
     """
 
     labels: NDArray[np.int64]
-    scores: NDArray[np.float32]
-    base: NDArray[np.float32]
-    raw: NDArray[np.float32]
-    normalised: NDArray[np.float32]
-    evidence: NDArray[np.float32]
-    factors: NDArray[np.float32]
+    scores: Floats
+    base: Floats
+    raw: Floats
+    normalised: Floats
+    evidence: Floats
+    factors: Floats
     weights: Weights
-    places: NDArray[np.int64]
+    rows: Rows
+    past: NDArray[np.bool_]
 
-    def taken(self, order: NDArray[np.int64]) -> Ranked:
+    def taken(self, order: NDArray[np.int64] | slice) -> Ranked:
         """Return the candidates at some places of this list, in the order of `order`."""
         return Ranked(
             self.labels[order],
             self.scores[order],
             self.base[order],
-            self.raw.take(order, axis=1),
-            self.normalised.take(order, axis=1),
-            self.evidence.take(order, axis=1),
-            self.factors.take(order, axis=1),
+            self.raw[:, order],
+            self.normalised[:, order],
+            self.evidence[:, order],
+            self.factors[:, order],
             self.weights,
-            self.places[order],
+            self.rows[order],
+            self.past[order],
         )
 
 
@@ -156,11 +181,11 @@ def make_weights(
     return Weights(fusion, channels, bias, mix.cut)
 
 
-def rank(evidence: Evidence, weights: Weights, k: int, min_score: float | None) -> Ranked:
+def rank(candidates: Candidates, weights: Weights, k: int, min_score: float | None) -> Ranked:
     """Order candidates.
 
     Args:
-        evidence: the candidates; for RRF all that match, since ranks are among them.
+        candidates: for RRF all that match, since ranks are among them.
         weights: from `make_weights`.
         k: how many at most, >= 0.
         min_score: lowest score to return; None = the cut of the weights, or TAIL_SHARE of the best
@@ -169,131 +194,92 @@ def rank(evidence: Evidence, weights: Weights, k: int, min_score: float | None) 
     Returns:
         At most k candidates, by score descending, then newer, then larger label.
     """
-    normalised = evidence.normalised
-    base = np.empty(normalised.shape[1], dtype=np.float32)
-    scores = np.empty_like(base)
+    rows, said, facts, rules = candidates
+    channels = given = _laid_out(said)
     if weights.fusion == Fusion.RRF:
-        normalised = _ranks(evidence)
-        fuse_into(normalised, weights.channels, 0.0, base)
-        scores = _scaled(base, evidence.factors)
-    else:
-        score_into(normalised, weights.channels, weights.bias, evidence.factors, base, scores)
-    best = select(scores, evidence.create_us, evidence.labels, k)
-    if min_score is None:
-        # Beside a sure answer, what is many times less likely says nothing either.
-        top = float(scores[best[0]]) if len(best) else 0.0
-        min_score = max(weights.cut, TAIL_SHARE * top)
-        # What lies in the time asked about is asked for, whatever else it says.
-        in_time = evidence.normalised[Channel.TIME, best] >= 1.0
-        in_time &= weights.channels[Channel.TIME] > 0
-        best = best[in_time | (scores[best] >= np.float32(min_score))]
-    else:
-        best = best[scores[best] >= np.float32(min_score)]
-    given = parts = evidence.normalised.take(best, axis=1)
-    if normalised is not evidence.normalised:
-        parts = normalised.take(best, axis=1)
-    return Ranked(
-        evidence.labels[best],
-        scores[best],
-        base[best],
-        evidence.raw.take(best, axis=1),
-        parts,
-        given,
-        evidence.factors.take(best, axis=1),
+        channels = _ranks(said, rows)
+    k = min(k, len(rows))
+    found, parts = best = np.empty(k, np.int64), np.empty((k, PART_COUNT), np.float32)
+    evidence = np.empty((2 * CHANNEL_COUNT, k), np.float32)
+    count = best_into(rows, channels, facts, weights.numbers, rules, best, evidence)
+    found, parts, evidence = found[:count], parts[:count], evidence[:, :count]
+    normalised = evidence[:CHANNEL_COUNT]
+    if channels is not given:
+        said_of = [values[found] if len(values) else np.zeros(count) for values in given]
+        evidence = np.array(said_of, dtype=np.float32)
+    ranked = Ranked(
+        facts[0][found],
+        parts[:, SCORE],
+        parts[:, BASE],
+        evidence[CHANNEL_COUNT:],
+        normalised,
+        evidence[:CHANNEL_COUNT],
+        parts[:, :FACTOR_COUNT].T,
         weights,
-        best,
+        found,
+        parts[:, IS_PAST] > 0,
     )
+    return _cut(ranked, min_score)
+
+
+def _cut(ranked: Ranked, min_score: float | None) -> Ranked:
+    """Drop what scores too low."""
+    scores, weights = ranked.scores, ranked.weights
+    if not len(scores):
+        return ranked
+    # Beside a sure answer, what is many times less likely says nothing either.
+    tail = max(weights.cut, TAIL_SHARE * float(scores[0]))
+    lowest = np.float32(tail if min_score is None else min_score)
+    if scores[-1] >= lowest:
+        return ranked
+    stays = scores >= lowest
+    if min_score is None and weights.channels[Channel.TIME] > 0:
+        # What lies in the time asked about is asked for, whatever else it says.
+        stays |= ranked.evidence[Channel.TIME] >= 1.0
+    return ranked.taken(np.flatnonzero(stays))
 
 
 def first_of(ranked: Ranked, k: int) -> Ranked:
     """Keep the best k."""
-    return ranked if len(ranked.labels) <= k else ranked.taken(np.arange(k))
+    return ranked if len(ranked.labels) <= k else ranked.taken(slice(k))
 
 
-def within_reach(
-    normalised: NDArray[np.float32], weights: Weights, k: int, slack: float, floor: float
-) -> NDArray[np.int64]:
-    """Drop candidates that cannot be among the best k, whatever all factors are.
-
-    Cheaper and weaker than `may_win`: it needs no factors.
-
-    Args:
-        normalised, weights, k, slack: as for `may_win`.
-        floor: smallest product of factors, in (0, 1]; the largest is 1.
-
-    Returns:
-        int64 positions, ascending.
-    """
-    logit = np.empty(normalised.shape[1], dtype=np.float32)
-    fuse_into(normalised, weights.channels, weights.bias, logit)
-    if len(logit) <= k:
-        return np.arange(len(logit))
-    # The k-th by base is worth at least its base times the floor; a rival needs that base.
-    kth = logistic(kth_largest(logit, k) - slack)
-    needed = kth * floor * (1 - ROUNDING)
-    if not 0 < needed < 1:
-        return np.arange(len(logit))
-    return np.flatnonzero(logit >= np.float32(math.log(needed / (1 - needed)) - slack - ROUNDING))
-
-
-def factor_floor(params: RankParams) -> float:
-    """Return the smallest product of factors that a memory can have."""
-    fade = min(PAST_DECAY, *(decay.floor for decay in params.decay))
-    trust = CONFIDENCE_FLOOR * min(STATED_BY_FACTOR) * min(DOUBT_FACTOR)
-    return fade * min(IMPORTANCE_FACTOR) * trust
-
-
-def may_win(
-    normalised: NDArray[np.float32],
-    weights: Weights,
-    factors: NDArray[np.float32],
-    k: int,
-    slack: float,
-) -> NDArray[np.int64]:
+def promising(candidates: Candidates, weights: Weights, k: int, slack: float) -> Rows:
     """Drop candidates that cannot be among the best k.
 
     Args:
-        normalised: float32[CHANNEL_COUNT, m], approximate.
+        candidates: with approximate evidence.
         weights: of WEIGHTED fusion.
-        factors: float32[FACTOR_COUNT, m], exact.
         k: hits wanted, >= 1.
-        slack: largest error of the log-odds that `normalised` gives.
+        slack: largest error of the log-odds that the evidence gives.
 
     Returns:
-        int64 positions, ascending, of all whose highest possible score reaches the k-th of the
+        int64[<= m] rows in their order: all whose highest possible score reaches the k-th of the
         lowest possible ones.
     """
-    base = np.empty(normalised.shape[1], dtype=np.float32)
-    scores = np.empty_like(base)
-    if len(base) <= k:
-        return np.arange(len(base))
-    score_into(normalised, weights.channels, weights.bias, factors, base, scores)
-    # base = odds / (1 + odds): odds times e^slack scale the base by this much.
-    up, down = np.float32(math.exp(slack)), np.float32(math.exp(-slack))
-    highest = scores * (up / (1 + base * (up - 1)))
-    lowest = scores * (down / (1 + base * (down - 1)))
-    return np.flatnonzero(highest >= np.float32(kth_largest(lowest, k) * (1 - ROUNDING)))
+    rows, said, facts, rules = candidates
+    if len(rows) <= k:
+        return rows
+    numbers = weights.numbers.copy()
+    numbers[SLACK] = slack
+    kept = np.empty(len(rows), np.int64)
+    return kept[: promising_into(rows, _laid_out(said), facts, numbers, rules, k, kept)]
 
 
-def _ranks(evidence: Evidence) -> NDArray[np.float32]:
+def _laid_out(said: Said) -> tuple[Floats, ...]:
+    """Lay out the channels as `scoring.best` takes them."""
+    channels = [SILENT] * (2 * CHANNEL_COUNT)
+    for channel, (raw, normalised) in said.items():
+        channels[channel], channels[CHANNEL_COUNT + channel] = normalised, raw
+    return tuple(channels)
+
+
+def _ranks(said: Said, rows: Rows) -> tuple[Floats, ...]:
     """Replace every channel by reciprocal ranks; only vectors rank memories without evidence."""
-    out = np.zeros_like(evidence.normalised)
-    for channel in Channel:
-        if channel == Channel.VECTOR:
-            values = evidence.raw[channel]
-            out[channel] = reciprocal_ranks(values, ~np.isnan(values))
-        else:
-            values = evidence.normalised[channel]
-            out[channel] = reciprocal_ranks(values, values > 0)
-    return out
-
-
-def _scaled(base: NDArray[np.float32], factors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Multiply in float64 and in the same order as `score_into`."""
-    product = base.astype(np.float64)
-    for row in (DECAY_ROW, IMPORTANCE_ROW, CONFIDENCE_ROW):
-        product *= factors[row]
-    return product.astype(np.float32)
-
-
-assert tuple(range(FACTOR_COUNT)) == (DECAY_ROW, IMPORTANCE_ROW, CONFIDENCE_ROW)
+    channels = list(_laid_out(said))
+    for channel, (raw, normalised) in said.items():
+        by = raw[rows] if channel == Channel.VECTOR else normalised[rows]
+        found = ~np.isnan(by) if channel == Channel.VECTOR else by > 0
+        channels[channel] = np.zeros_like(normalised)
+        channels[channel][rows] = reciprocal_ranks(by, found)
+    return tuple(channels)

@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 from recalld.scoring.kernel import kernel
 
 INT8_MAX = 127
+# The width of the default model, for which the 8-bit kernels have code of their own.
+USUAL_DIM = 384
 
 
-@kernel("i8[:,:]", "f32[:]", "i64[:]", "i8[:]", "f32", "out f32[:]")
+@kernel("i8[:,:]", "f32[:]", "i64[:]", "i16[:]", "f32", "out f32[:]")
 def scan_into(codes, scales, rows, query, query_scale, similarity):  # type: ignore[no-untyped-def]
     """Approximate dot products of 8-bit rows with an 8-bit query.
 
@@ -24,7 +26,7 @@ def scan_into(codes, scales, rows, query, query_scale, similarity):  # type: ign
         codes: int8[n, dim].
         scales: float32[n], the step of each row.
         rows: int64[m], each in [0, n).
-        query: int8[dim], quantised like the rows.
+        query: int16[dim], quantised to 8 bits like the rows.
         query_scale: the query's step.
         similarity: float32[m], written.
 
@@ -34,10 +36,51 @@ def scan_into(codes, scales, rows, query, query_scale, similarity):  # type: ign
     for i in range(rows.shape[0]):
         row = codes[rows[i]]
         total = np.int32(0)
-        for j in range(dim):
-            # Every step cast back: Numba widens to int64, which costs the 16-bit multiply-add.
-            total = np.int32(total + np.int32(np.int32(row[j]) * np.int32(query[j])))
+        # Every step is cast back: Numba widens to int64, which costs the 16-bit multiply-add; that
+        # the query has 16 bits spares widening it, and a length that is known spares the loop.
+        if dim == USUAL_DIM:
+            for j in range(USUAL_DIM):
+                total = np.int32(total + np.int32(np.int32(row[j]) * np.int32(query[j])))
+        else:
+            for j in range(dim):
+                total = np.int32(total + np.int32(np.int32(row[j]) * np.int32(query[j])))
         similarity[i] = np.float32(total) * scales[rows[i]] * query_scale
+
+
+@kernel("(i8[:,:]; f32[:])", "i64[:]", "(i16[:,:]; f32[:])", "f32[:]", "f32[:]", "out f32[:]")
+def roughly_nearest_into(block, rows, queries, weights, scale, normalised):  # type: ignore[no-untyped-def]
+    """Nearly the scores of `nearest_into`, from 8-bit rows.
+
+    Args:
+        block: codes int8[n, dim] and steps float32[n].
+        rows: int64[m], each in [0, n).
+        queries: int16[q, dim] codes and float32[q] steps.
+        weights, scale: as for `nearest_into`.
+        normalised: float32[n], written at `rows`, in 0..1.
+    """
+    codes, steps = block
+    dim = queries[0].shape[1]
+    for i in range(rows.shape[0]):
+        row = codes[rows[i]]
+        best = np.float32(-1.0)
+        is_known = False
+        for q in range(queries[0].shape[0]):
+            query = queries[0][q]
+            total = np.int32(0)
+            # As in `scan_into`; a function of its own would not be inlined.
+            if dim == USUAL_DIM:
+                for j in range(USUAL_DIM):
+                    total = np.int32(total + np.int32(np.int32(row[j]) * np.int32(query[j])))
+            else:
+                for j in range(dim):
+                    total = np.int32(total + np.int32(np.int32(row[j]) * np.int32(query[j])))
+            is_known |= total != 0
+            z = np.float32(total) * steps[rows[i]] * queries[1][q]
+            z = (z - scale[0]) * scale[1]
+            if z > 0:
+                z *= weights[q]
+            best = max(best, min(max((z + scale[2]) * scale[3], np.float32(0.0)), np.float32(1.0)))
+        normalised[rows[i]] = best if is_known else scale[2] * scale[3]
 
 
 @kernel("f32[:,:]", "i64[:]", "f32[:]", "out f32[:]", reassociate=True)
@@ -73,16 +116,14 @@ def rescore_into(vectors, rows, query, similarity):  # type: ignore[no-untyped-d
 def nearest_into(vectors, rows, queries, weights, scale, raw, normalised):  # type: ignore[no-untyped-def]
     """Exact cosines of chosen rows with their best query, and these on the model's fixed scale.
 
-    The same as `rescore_into` and `fuse.normalise_vector` for each query, in one pass.
-
     Args:
         vectors: float32[n, dim]; a row of zeros is a vector that is not known.
         rows: int64[m], each in [0, n).
         queries: float32[q, dim], q >= 1.
         weights: float32[q], in (0, 1]: what stands out from the background shrinks by it.
         scale: float32[4]: background mean, 1 / spread, spreads below the mean, 1 / all spreads.
-        raw: float32[m], written with cosines.
-        normalised: float32[m], written, in 0..1; unknown vectors lie at the background.
+        raw: float32[n], written at `rows` with cosines.
+        normalised: float32[n], written at `rows`, in 0..1; unknown vectors lie at the background.
     """
     dim = queries.shape[1]
     for i in range(rows.shape[0]):
@@ -101,9 +142,57 @@ def nearest_into(vectors, rows, queries, weights, scale, raw, normalised):  # ty
             if score > best:
                 best = score
                 cosine = total
-        raw[i] = cosine
+        raw[rows[i]] = cosine
         # A cosine of exactly 0 is that of a memory whose vector is not known: neither near nor far.
-        normalised[i] = best if cosine != 0 else scale[2] * scale[3]
+        normalised[rows[i]] = best if cosine != 0 else scale[2] * scale[3]
+
+
+@kernel("f32[:,:]", "out i16[:,:]", "out f32[:]")
+def quantise_into(vectors, codes, steps):  # type: ignore[no-untyped-def]
+    """Quantise queries as `quantise` does rows.
+
+    Args:
+        vectors: float32[q, dim], finite.
+        codes: int16[q, dim], written, in [-127, 127].
+        steps: float32[q], written.
+    """
+    for q in range(vectors.shape[0]):
+        largest = np.float32(0.0)
+        for j in range(vectors.shape[1]):
+            largest = max(largest, abs(vectors[q, j]))
+        steps[q] = largest / np.float32(INT8_MAX)
+        divisor = steps[q] if steps[q] > 0 else np.float32(1.0)
+        for j in range(vectors.shape[1]):
+            codes[q, j] = np.int16(np.rint(vectors[q, j] / divisor))
+
+
+def query_codes(queries: NDArray[np.float32]) -> tuple[NDArray[np.int16], NDArray[np.float32]]:
+    """Quantise queries float32[q, dim]: int16[q, dim], in 8 bits, and steps float32[q]."""
+    codes = np.empty(queries.shape, dtype=np.int16)
+    steps = np.empty(len(queries), dtype=np.float32)
+    quantise_into(queries, codes, steps)
+    return codes, steps
+
+
+@kernel("f32[:,:]", "i64", "f64", returns="i64", reassociate=True)
+def first_unfit(vectors, parts, tolerance):  # type: ignore[no-untyped-def]
+    """Return the first row with a part that is not finite or not of unit length, or -1.
+
+    Args:
+        vectors: float32[n, parts * dim]; any part but the first may be zero: it is not known.
+        parts: >= 1.
+        tolerance: by which a length may differ from 1.
+    """
+    dim = vectors.shape[1] // parts
+    for i in range(vectors.shape[0]):
+        for part in range(parts):
+            square = 0.0
+            for j in range(part * dim, (part + 1) * dim):
+                square += np.float64(vectors[i, j]) * np.float64(vectors[i, j])
+            # Written so that NaN and infinity fail too.
+            if not (abs(np.sqrt(square) - 1.0) <= tolerance or (part > 0 and square == 0)):
+                return i
+    return -1
 
 
 def quantise(vectors: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:

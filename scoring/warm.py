@@ -8,36 +8,32 @@ from __future__ import annotations
 
 import numpy as np
 
-from recalld.scoring import decay, fuse, keyword, masks, params, rivals, scan, sketch, topk
+from recalld.scoring import (
+    affinity,
+    best,
+    decay,
+    hand_over,
+    keyword,
+    masks,
+    params,
+    rank,
+    rivals,
+    scan,
+    sketch,
+    topk,
+)
+from recalld.scoring.params import Channel, Fusion
+
+_ROWS = np.zeros(1, dtype=np.int64)
 
 
 def warm() -> None:
     """Call every kernel once, on one tiny row."""
-    rows = np.zeros(1, dtype=np.int64)
-    one = np.ones(1, dtype=np.float32)
+    _warm_vectors()
+    _warm_words()
+    _warm_ranking()
     small = np.ones(1, dtype=np.uint8)
-    vector = np.ones((1, 1), dtype=np.float32)
-    codes, steps = scan.quantise(vector)
-    scan.scan_into(codes, steps, rows, codes[0], steps[0], one.copy())
-    scan.rescore_into(vector, rows, vector[0], one.copy())
-    scale = params.Scale(0.0, 1.0).numbers()
-    scan.nearest_into(vector, rows, vector, one, scale, one.copy(), one.copy())
-    bits, planes = np.zeros((1, 1), np.uint64), np.zeros((sketch.PLANE_COUNT, 1), np.uint64)
-    terms, numbers = np.ones((sketch.TERM_COUNT, 1), np.float32), np.ones(5, np.float32)
-    sketch.reach_into(bits, terms, planes, numbers, one.copy())
-    sketch.add_reach_into(one, scale, 1.0, 1.0, one.copy())
-    entries = np.array([1, keyword.NO_ENTRY], dtype=np.int64)
-    starts = np.array([0, 2], dtype=np.int64)
-    words = np.ones((2, 1), dtype=np.float32)
-    keyword.add_words_into(entries, starts, words, one, 1.0, one.copy(), one.copy())
-    table = decay.factor_table(params.RankParams(0.0, 1.0))
-    kinds = np.ones((masks.SMALL_COUNT, 1), dtype=np.uint8)
-    times = np.zeros((masks.TIME_COUNT, 1), dtype=np.int64)
-    decay.gather_factors(rows, kinds, times, one, (1, 1), table)
-    fuse.fuse_into(vector, one, 0.0, one.copy())
-    fuse.score_into(vector, one, 0.0, vector, one.copy(), one.copy())
-    rivals.rivals_into(one, kinds, times, 1, table, rivals.make_bars(0.5), rows.copy())
-    topk.top_into(one, rows, rows, np.zeros(1, dtype=np.int64))
+    kinds, times = _facts()[1:3]
     masks.view_into(
         small,
         kinds,
@@ -47,3 +43,59 @@ def warm() -> None:
         np.ones(params.STATUS_COUNT, dtype=np.uint8),
         small.copy(),
     )
+    masks.passing(small)
+
+
+def _one() -> rank.Floats:
+    return np.ones(1, dtype=np.float32)
+
+
+def _facts() -> rank.Facts:
+    small = np.ones((masks.SMALL_COUNT, 1), dtype=np.uint8)
+    times = np.zeros((masks.TIME_COUNT, 1), dtype=np.int64)
+    return np.ones(1, dtype=np.int64), small, times, _one()
+
+
+def _warm_vectors() -> None:
+    vector, weights = np.ones((1, 1), dtype=np.float32), _one()
+    codes, steps = scan.quantise(vector)
+    queries, query_steps = scan.query_codes(vector)
+    scale = params.Scale(0.0, 1.0).numbers()
+    scan.first_unfit(vector, 1, 0.1)
+    scan.scan_into(codes, steps, _ROWS, queries[0], query_steps[0], _one())
+    asked = queries, query_steps
+    scan.roughly_nearest_into((codes, steps), _ROWS, asked, weights, scale, _one())
+    scan.rescore_into(vector, _ROWS, vector[0], _one())
+    scan.nearest_into(vector, _ROWS, vector, weights, scale, _one(), _one())
+    bits, planes = np.zeros((1, 1), np.uint64), np.zeros((sketch.PLANE_COUNT, 1), np.uint64)
+    terms, numbers = np.ones((sketch.TERM_COUNT, 1), np.float32), np.ones(5, np.float32)
+    sketch.reach_into(bits, terms, planes, numbers, _one())
+    sketch.add_reach_into(_one(), scale, 1.0, 1.0, _one())
+
+
+def _warm_words() -> None:
+    entries = np.array([1, keyword.NO_ENTRY], dtype=np.int64)
+    starts = np.array([0, 2], dtype=np.int64)
+    words = np.ones((2, 1), dtype=np.float32)
+    keyword.add_words_into(entries, starts, words, _one(), np.ones(3), _one(), _one())
+    passes, numbers = np.zeros(1, dtype=np.uint8), np.zeros(1, dtype=np.int32)
+    matrix = np.ones((1, 1), dtype=np.float32)
+    affinity.roles_into(matrix, _one(), (numbers, _ROWS), (passes, _ROWS), 0.5, 0.5, _one())
+    cues = matrix, _ROWS, _one()
+    affinity.cues_into(cues, matrix, (matrix, _one()), np.ones(4), _one(), _one())
+    affinity.nearest_cues_into(_ROWS, _ROWS, (_one(), _one()), _one(), _one(), _ROWS.copy())
+    hand_over.handing_on_into(passes, passes, _ROWS, _ROWS, _ROWS.copy())
+    hand_over.inherit_into(_ROWS, _ROWS, _one(), _one(), passes.copy())
+    hand_over.beside_into(_one(), passes, (_ROWS, _ROWS), 1.0, _one(), _one())
+
+
+def _warm_ranking() -> None:
+    table = decay.factor_table(params.RankParams(0.0, 1.0))
+    rules = table, np.ones(best.SETTING_COUNT, dtype=np.int64)
+    said = {Channel.VECTOR: (_one(), _one())}
+    weights = rank.make_weights(Fusion.WEIGHTED, frozenset(said), {})
+    candidates = rank.Candidates(_ROWS, said, _facts(), rules)
+    rank.rank(candidates, weights, 1, None)
+    rank.promising(candidates._replace(rows=np.zeros(2, np.int64)), weights, 1, 0.1)
+    rivals.rivals_into(_one(), *_facts()[1:3], 1, table, rivals.make_bars(0.5), _ROWS.copy())
+    topk.select(_one(), _ROWS, _ROWS, 1)

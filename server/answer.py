@@ -32,16 +32,18 @@ def bare_answer(
         query: what the channels were asked.
         held: revision that the answer is based on.
     """
-    response = pb.RecallResponse(
-        recall_id=recall_id,
-        abstained=not ranked,
-        conflicts=hits.conflicts(ranked),
-        revision=held,
-        degraded=(*asked.degraded, *query.degraded),
-        situation=query.situation,
-        excluded=hits.excluded(rankings, asked.k, len(ranked)),
-    )
+    response = pb.RecallResponse(recall_id=recall_id, revision=held)
+    # Most answers have none of these, and to set a field to nothing costs as much as to set it.
+    if degraded := (*asked.degraded, *query.degraded):
+        response.degraded.extend(degraded)
+    if query.situation:
+        response.situation = query.situation
+    if conflicts := hits.conflicts(ranked):
+        response.conflicts.extend(conflicts)
+    for reason, count in hits.excluded(rankings, asked.k, len(ranked)):
+        response.excluded.add(reason=reason, count=count)
     if not ranked:
+        response.abstained = True
         if not any(len(part) for part in chosen):
             response.abstain_reason = pb.AbstainReason.ABSTAIN_REASON_NO_MEMORIES
         elif not any(ranking.matched for ranking in rankings):

@@ -183,7 +183,6 @@ class App:
         stack.push_async_callback(graphs.close)
         zone, fingerprint = self.config.ranking.zone, embedder.fingerprint
         loading = Loading(store, models, reembedding, zone, self.clock, measures, self.log)
-        stack.callback(loading.close)
         bytes_max = self.config.server.memory_max_mb * MIB
         partitions = Partitions(loaded.partitions, loading, graphs, measures.partitions, bytes_max)
         stack.push_async_callback(partitions.close)

@@ -5,8 +5,10 @@ What is asked, of whom, at which time, under which limits.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
+from typing import NamedTuple
 
 from recalld.index import time_words
 from recalld.index.calendar_windows import Standpoint
@@ -44,8 +46,7 @@ CHANNELS: dict[int, Channel] = {
 WIRE_CHANNELS = {channel: number for number, channel in CHANNELS.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(NamedTuple):
     """One recall.
 
     Attributes:
@@ -96,20 +97,12 @@ def decode(
     at = f"{field}." if field else ""
     scope = codec.scope(request.scope, call.tenant, f"{at}scope")
     k = validate.whole(request.k, f"{at}k", 1, limits.K_MAX) if request.HasField("k") else k_default
-    text = ""
-    if request.WhichOneof("query") == "text":
+    text, which = "", request.WhichOneof("query")
+    if which == "text":
         text = validate.content(request.text, f"{at}text", limits.CONTENT_BYTES_MAX)
-    validate.count(request.shared_user_ids, f"{at}shared_user_ids", 0, limits.SHARED_USER_COUNT_MAX)
-    shared = [
-        validate.name(user, f"{at}shared_user_ids[{i}]", required=True)
-        for i, user in enumerate(request.shared_user_ids)
-    ]
-    kinds = frozenset(
-        validate.enum(kind, types_pb2.MemoryKind, f"{at}kinds") for kind in request.kinds
-    )
-    if 0 in kinds:
-        raise InvalidRequest(f"{at}kinds", "must not hold UNSPECIFIED")
-    if request.WhichOneof("query") is None and not request.HasField("filter") and not kinds:
+    shared = _shared(request, at)
+    kinds = _kinds(request, at)
+    if which is None and not request.HasField("filter") and not kinds:
         raise InvalidRequest(
             f"{at}query", "is required (text, vector or memory_id), or else a filter"
         )
@@ -118,7 +111,7 @@ def decode(
     weights = _weights(request, at, default)
     return Ask(
         scope=scope,
-        users=tuple(dict.fromkeys([scope.user_id, *shared])),
+        users=tuple(dict.fromkeys((scope.user_id, *shared))),
         text=text,
         turns=_turns(request, at),
         k=k,
@@ -171,8 +164,33 @@ def defaults(ranking: RankingSection, channels: frozenset[Channel]) -> Defaults:
     )
 
 
+def _shared(request: pb.RecallRequest, at: str) -> Sequence[str]:
+    """Users of the shared partitions."""
+    if not request.shared_user_ids:
+        return ()
+    validate.count(request.shared_user_ids, f"{at}shared_user_ids", 0, limits.SHARED_USER_COUNT_MAX)
+    return [
+        validate.name(user, f"{at}shared_user_ids[{i}]", required=True)
+        for i, user in enumerate(request.shared_user_ids)
+    ]
+
+
+def _kinds(request: pb.RecallRequest, at: str) -> frozenset[int]:
+    """Kinds wanted."""
+    if not request.kinds:
+        return frozenset()
+    kinds = frozenset(
+        validate.enum(kind, types_pb2.MemoryKind, f"{at}kinds") for kind in request.kinds
+    )
+    if 0 in kinds:
+        raise InvalidRequest(f"{at}kinds", "must not hold UNSPECIFIED")
+    return kinds
+
+
 def _turns(request: pb.RecallRequest, at: str) -> tuple[str, ...]:
     """Texts of the recent turns."""
+    if not request.context:
+        return ()
     validate.count(request.context, f"{at}context", 0, limits.CONTEXT_TURN_COUNT_MAX)
     for i, turn in enumerate(request.context):
         if turn.role not in ROLES:
@@ -199,21 +217,23 @@ def _view(
         if not call.is_admin:
             raise PermissionDenied(f"{at}now: needs the admin role or a test clock")
         now_us = times.from_wire(request.now, f"{at}now")
-    asked = {"as_of": 0, "known_at": 0}
-    for name in asked:
-        if request.HasField(name):
-            moment = times.from_wire(getattr(request, name), f"{at}{name}")
-            if moment > now_us:
-                degraded.append(f"{name}_clamped")
-                moment = now_us
-            asked[name] = moment
+
+    def moment(name: str) -> int:
+        """A time asked about; 0 when the request says none."""
+        if not request.HasField(name):
+            return 0
+        asked_us = times.from_wire(getattr(request, name), f"{at}{name}")
+        if asked_us > now_us:
+            degraded.append(f"{name}_clamped")
+        return min(asked_us, now_us)
+
     view = View(
         now_us=now_us,
         agent_id=scope.agent_id,
         admin=call.is_admin,
         statuses=CURRENT | PAST if request.include_superseded else CURRENT,
-        as_of_us=asked["as_of"],
-        known_at_us=asked["known_at"],
+        as_of_us=moment("as_of"),
+        known_at_us=moment("known_at"),
     )
     return view, tuple(degraded)
 
@@ -224,8 +244,10 @@ def _time(text: str, view: View, zone: tzinfo) -> TimeAsked:
     A long one tells, with times of its own, before it asks.
     """
     at_us = view.as_of_us or view.now_us
+    if not text:
+        return TimeAsked(now_us=at_us)
     asking = last_words(text)
-    named = time_words.windows(asking, Standpoint(at_us, zone)) if text else ()
+    named = time_words.windows(asking, Standpoint(at_us, zone))
     return TimeAsked(named, time_words.asks_for_newest(asking), at_us)
 
 
@@ -233,9 +255,7 @@ def _weights(request: pb.RecallRequest, at: str, default: Defaults) -> dict[Chan
     """Multipliers: 0 for channels that are not wanted, then the caller's own."""
     present = default.channels
     weights = {Channel.ROLE: default.role_weight}
-    wanted = {
-        validate.enum(channel, pb.Channel, f"{at}channels") for channel in request.channels
-    } - {0}
+    wanted = _wanted(request, at)
     if wanted:
         known = {CHANNELS[channel] for channel in wanted if channel in CHANNELS} & present
         if not known:
@@ -253,6 +273,15 @@ def _weights(request: pb.RecallRequest, at: str, default: Defaults) -> dict[Chan
             item.weight, f"{at}weights[{i}].weight", high=limits.WEIGHT_MAX
         )
     return weights
+
+
+def _wanted(request: pb.RecallRequest, at: str) -> set[int]:
+    """Channels that the request names."""
+    if not request.channels:
+        return set()
+    return {validate.enum(channel, pb.Channel, f"{at}channels") for channel in request.channels} - {
+        0
+    }
 
 
 def _cue_weight(

@@ -205,10 +205,8 @@ def shown_status(record: MemoryRecord, now_us: int) -> int:
 
     Current ones past their expire_time or valid_to are EXPIRED, without any write.
     """
-    ends = (record.expire_time_us, record.valid_to_us)
-    if record.status in (Status.ACTIVE, Status.CONFLICTED) and any(
-        0 != end <= now_us for end in ends
-    ):
+    is_over = 0 != record.expire_time_us <= now_us or 0 != record.valid_to_us <= now_us
+    if is_over and record.status in (Status.ACTIVE, Status.CONFLICTED):
         return Status.EXPIRED
     return record.status
 

@@ -20,6 +20,7 @@ from recalld.server.context_choice import Choice, Choosing
 from recalld.server.context_format import Writing
 from recalld.server.errors import InvalidRequest
 from recalld.server.hits import RankedHit, order_of
+from recalld.server.language import detect_language
 from recalld.server.limits import (
     CONTEXT_CANDIDATE_COUNT_MAX,
     TOKEN_BUDGET_DEFAULT,
@@ -67,7 +68,7 @@ class BuildContext:
         found = await self.recall.find(
             request.recall, call, k_default=most, field="recall", own_max=most
         )
-        language = request.language or ("zh" if found.language == "zh" else "en")
+        language = request.language or ("zh" if detect_language(found.text) == "zh" else "en")
         writing = Writing(form, language, found.now_us, compact=budget < COMPACT_BELOW)
         choosing = Choosing(writing, tokenizer, budget)
         work = partial(_choose, request.recall, found, choosing)

@@ -10,7 +10,6 @@ learns nothing, not even whether a method works. A method that is not registered
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
@@ -30,8 +29,31 @@ from recalld.server.errors import NotOffered
 from recalld.server.metrics import CALLS, Metrics
 from recalld.server.quotas import CallRate
 
-UnaryHandler = Callable[[Any, Call], Awaitable[Message]]
+UnaryHandler = Callable[[Any, Call], Awaitable[Message | bytes]]
 StreamHandler = Callable[[Any, Call], AsyncIterator[Message]]
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """What a descriptor says of a method, looked up once and not for each call.
+
+    Attributes:
+        service: full name of its service.
+        name: its own.
+        full_name: the one that permissions know it by.
+        request_class: of its requests.
+    """
+
+    service: str
+    name: str
+    full_name: str
+    request_class: type[Message]
+
+
+def method_of(descriptor: MethodDescriptor) -> Method:
+    """The method of a descriptor."""
+    service, name = descriptor.containing_service.full_name, descriptor.name
+    return Method(service, name, f"{service}/{name}", GetMessageClass(descriptor.input_type))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +72,10 @@ class Door:
 
 
 class Dispatcher:
-    """Makes gRPC handlers of plain coroutines `handler(request, call) -> response`."""
+    """Makes gRPC handlers of plain coroutines `handler(request, call) -> response`.
+
+    A response is a message, or the bytes of one where a handler encodes it cheaper by itself.
+    """
 
     def __init__(
         self, *, clock: Clock, door: Door, metrics: Metrics, log: Any, test_clock: bool
@@ -76,34 +101,34 @@ class Dispatcher:
         unknown = handlers.keys() - {method.name for method in descriptor.methods}
         assert not unknown, f"no such methods in {descriptor.full_name}: {unknown}"
         table = {}
-        for method in descriptor.methods:
-            handler = handlers.get(method.name)
+        for item in descriptor.methods:
+            handler, method = handlers.get(item.name), method_of(item)
             if handler is None:
-                table[method.name] = self._not_offered(method)
-            elif method.server_streaming:
-                table[method.name] = grpc.unary_stream_rpc_method_handler(
+                table[item.name] = self._not_offered(item, method)
+            elif item.server_streaming:
+                table[item.name] = grpc.unary_stream_rpc_method_handler(
                     self._stream(method, handler)
                 )
             else:
-                table[method.name] = grpc.unary_unary_rpc_method_handler(
-                    self._unary(method, handler)
-                )
+                table[item.name] = grpc.unary_unary_rpc_method_handler(self._unary(method, handler))
         return grpc.method_handlers_generic_handler(descriptor.full_name, table)
 
-    def _unary(
-        self, method: MethodDescriptor, handler: UnaryHandler
-    ) -> Callable[..., Awaitable[bytes]]:
+    def _unary(self, method: Method, handler: UnaryHandler) -> Callable[..., Awaitable[bytes]]:
         """The whole life of a unary call."""
-        request_class = GetMessageClass(method.input_type)
+        gate = self._door.gate
 
         async def answer(body: bytes, context: grpc.aio.ServicerContext) -> bytes:
             started_s = self._clock.monotonic_s()
             call: Call | None = None
             try:
                 call = self._open(method, context)
-                async with self._inside(call):
-                    response = await handler(wire.parse(request_class, body), call)
-                    data = response.SerializeToString()
+                gate.enter(call.tenant)
+                try:
+                    await self._begin(call)
+                    response = await handler(wire.parse(method.request_class, body), call)
+                    data = wire.encode(response)
+                finally:
+                    gate.leave(call.tenant)
                 self._count(method, "OK", started_s)
                 return data
             except asyncio.CancelledError:
@@ -115,19 +140,23 @@ class Dispatcher:
         return answer
 
     def _stream(
-        self, method: MethodDescriptor, handler: StreamHandler
+        self, method: Method, handler: StreamHandler
     ) -> Callable[..., AsyncIterator[bytes]]:
         """The whole life of a server-streaming call."""
-        request_class = GetMessageClass(method.input_type)
+        gate = self._door.gate
 
         async def answer(body: bytes, context: grpc.aio.ServicerContext) -> AsyncIterator[bytes]:
             started_s = self._clock.monotonic_s()
             call: Call | None = None
             try:
                 call = self._open(method, context)
-                async with self._inside(call):
-                    async for response in handler(wire.parse(request_class, body), call):
+                gate.enter(call.tenant)
+                try:
+                    await self._begin(call)
+                    async for response in handler(wire.parse(method.request_class, body), call):
                         yield response.SerializeToString()
+                finally:
+                    gate.leave(call.tenant)
                 self._count(method, "OK", started_s)
             except (asyncio.CancelledError, GeneratorExit):
                 self._count(method, "CANCELLED", started_s)
@@ -137,55 +166,47 @@ class Dispatcher:
 
         return answer
 
-    def _not_offered(self, method: MethodDescriptor) -> grpc.RpcMethodHandler:
+    def _not_offered(self, descriptor: MethodDescriptor, method: Method) -> grpc.RpcMethodHandler:
         """A method of the contract that answers UNIMPLEMENTED."""
+        name = descriptor.full_name
         error = NotOffered(
-            f"{method.full_name} is in the contract, but this server version does not offer it yet"
+            f"{name} is in the contract, but this server version does not offer it yet"
         )
 
         async def refuse(_: Any, context: grpc.aio.ServicerContext) -> bytes:
             await self.require_credential(method, context)
             return await self._fail(error, method, None, context, self._clock.monotonic_s())
 
-        if method.client_streaming:
+        if descriptor.client_streaming:
             return grpc.stream_stream_rpc_method_handler(refuse)
-        if method.server_streaming:
+        if descriptor.server_streaming:
             return grpc.unary_stream_rpc_method_handler(refuse)
         return grpc.unary_unary_rpc_method_handler(refuse)
 
-    async def require_credential(
-        self, method: MethodDescriptor, context: grpc.aio.ServicerContext
-    ) -> None:
+    async def require_credential(self, method: Method, context: grpc.aio.ServicerContext) -> None:
         """End a call that may not call a method, for methods that are answered elsewhere."""
         try:
             self._open(method, context)
         except Exception as error:
             await self._fail(error, method, None, context, self._clock.monotonic_s())
 
-    def _open(self, method: MethodDescriptor, context: grpc.aio.ServicerContext) -> Call:
+    def _open(self, method: Method, context: grpc.aio.ServicerContext) -> Call:
         """The call of somebody who may make it."""
-        service = method.containing_service.full_name
-        identity = self._door.credentials.admit(f"{service}/{method.name}", context)
+        identity = self._door.credentials.admit(method.full_name, context)
         return open_call(context, identity, self._clock, test_clock=self._test_clock)
 
-    @contextlib.asynccontextmanager
-    async def _inside(self, call: Call) -> AsyncIterator[None]:
-        """A place inside, and the tenant's turn to begin."""
-        self._door.gate.enter(call.tenant)
-        try:
-            self._door.rate.take(call.tenant)
-            entered_s = self._clock.monotonic_s()
-            await self._door.gate.turn(call.tenant)
-            self._waited(self._clock.monotonic_s() - entered_s)
-            call.check_deadline()
-            yield
-        finally:
-            self._door.gate.leave(call.tenant)
+    async def _begin(self, call: Call) -> None:
+        """Count the call, and wait for its tenant's turn."""
+        self._door.rate.take(call.tenant)
+        entered_s = self._clock.monotonic_s()
+        await self._door.gate.turn(call.tenant)
+        self._waited(self._clock.monotonic_s() - entered_s)
+        call.check_deadline()
 
     async def _fail(
         self,
         error: Exception,
-        method: MethodDescriptor,
+        method: Method,
         call: Call | None,
         context: grpc.aio.ServicerContext,
         started_s: float,
@@ -197,30 +218,27 @@ class Dispatcher:
         # Made only when there is something to tell: a random id costs more than a small recall.
         request_id = (call.request_id if call else "") or uuid.uuid4().hex
         failure = status.translate(error, request_id)
+        name = f"{method.service}.{method.name}"
         self._count(method, failure.code.name, started_s)
         queues.count_refusal(self._metrics, error)
         if failure.code in (grpc.StatusCode.INTERNAL, grpc.StatusCode.DATA_LOSS):
             self._log.error(
                 "call failed",
-                method=method.full_name,
+                method=name,
                 request_id=request_id,
                 fault=logs.fault(error),
             )
         else:
             self._log.debug(
                 "call refused",
-                method=method.full_name,
+                method=name,
                 request_id=request_id,
                 code=failure.code.name,
             )
         await context.abort(failure.code, failure.message, failure.trailing_metadata())
         raise AssertionError("abort always raises")
 
-    def _count(self, method: MethodDescriptor, code: str, started_s: float) -> None:
+    def _count(self, method: Method, code: str, started_s: float) -> None:
         """Add a finished call to the metrics."""
-        self._metrics.count_call(
-            method.containing_service.full_name,
-            method.name,
-            code,
-            self._clock.monotonic_s() - started_s,
-        )
+        elapsed_s = self._clock.monotonic_s() - started_s
+        self._metrics.count_call(method.service, method.name, code, elapsed_s)

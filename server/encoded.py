@@ -1,39 +1,65 @@
-"""Memories as they go out, kept while they do not change: encoding one costs more than finding it.
+"""Answers put together from encoded parts: encoding a memory costs more than finding it.
 
-Bounded, least recently used first out. A record that changed, or ran out, is encoded anew.
+What a memory is on the wire is kept while it does not change, and joined into answers as bytes: a
+message would copy it, and encode the copy. Bounded, least recently used first out. A record that
+changed, or ran out, is encoded anew.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
+from typing import NamedTuple
 
 from recalld.server import codec
 from recalld.storage.record import MemoryRecord
-from recalld.v1 import types_pb2
 
 KEPT_COUNT_MAX = 4_096
+WIRE_BYTES = 2
+"""Wire type of messages, bytes and strings."""
+
+
+def field(number: int, body: bytes) -> bytes:
+    """A message, encoded already, as a field of another one.
+
+    Args:
+        number: of the field, in [1, 15].
+        body: the encoded message.
+
+    Source: protobuf.dev/programming-guides/encoding, length-delimited records.
+    """
+    head, size = bytearray((number << 3 | WIRE_BYTES,)), len(body)
+    while size > 0x7F:
+        head.append(size & 0x7F | 0x80)
+        size >>= 7
+    head.append(size)
+    return bytes(head) + body
+
+
+class _Kept(NamedTuple):
+    """An encoded record, and what has to be as it was."""
+
+    revision: int
+    status: int
+    body: bytes
 
 
 class EncodedMemories:
-    """Wire messages of recent hits, by label."""
+    """Encoded memories of recent hits, by label."""
 
     def __init__(self, kept_max: int = KEPT_COUNT_MAX) -> None:
         """Start empty."""
         self._kept_max = kept_max
-        self._kept: OrderedDict[int, types_pb2.Memory] = OrderedDict()
+        self._kept: OrderedDict[int, _Kept] = OrderedDict()
 
-    def get(self, record: MemoryRecord, now_us: int) -> types_pb2.Memory:
-        """The message of a record; not to be changed by the caller."""
-        message = self._kept.get(record.label)
-        if (
-            message is not None
-            and message.revision == record.revision
-            and message.status == codec.shown_status(record, now_us)
-        ):
+    def get(self, record: MemoryRecord, now_us: int) -> bytes:
+        """The encoded `Memory` of a record."""
+        kept = self._kept.get(record.label)
+        status = codec.shown_status(record, now_us)
+        if kept is not None and kept.revision == record.revision and kept.status == status:
             self._kept.move_to_end(record.label)
-            return message
-        message = codec.memory(record, now_us)
-        self._kept[record.label] = message
+            return kept.body
+        body = codec.memory(record, now_us).SerializeToString()
+        self._kept[record.label] = _Kept(record.revision, status, body)
         if len(self._kept) > self._kept_max:
             self._kept.popitem(last=False)
-        return message
+        return body

@@ -6,6 +6,7 @@ A filter that cannot be understood is an error, never a wider search.
 from __future__ import annotations
 
 import math
+from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -34,6 +35,10 @@ NUMBER_CONDITIONS = {
 }
 TIME_CONDITIONS = ("event_time", "create_time", "update_time")
 EVERY_STATUS = frozenset(status for status in Status if status != Status.UNSPECIFIED)
+
+RECENT_COUNT_MAX = 1_024
+RECENT_BYTES_MAX = 512
+"""Longer filters are lists made for one request."""
 
 LabelOf = Callable[[str], int | None]
 
@@ -97,6 +102,36 @@ def of_recall(request: recall_service_pb2.RecallRequest, field: str, label_of: L
     kinds = plain.NumberIn("kind", frozenset(request.kinds))
     contradictions.refuse_with(kinds, compiled, path.removesuffix("filter") + "kinds")
     return Filter((*compiled.must, kinds), compiled.should, compiled.must_not)
+
+
+class RecentFilters:
+    """Filters of recent recalls, decoded: the keys and kinds that agents ask for come again.
+
+    Bounded, least recently used first out. Those on ids are decoded anew: they mean other rows for
+    each user. Thread safety: of the event loop only.
+    """
+
+    def __init__(self, kept_max: int = RECENT_COUNT_MAX) -> None:
+        """Start empty."""
+        self._kept_max = kept_max
+        self._kept: OrderedDict[tuple[bytes, tuple[int, ...]], Filter] = OrderedDict()
+
+    def of_recall(
+        self, request: recall_service_pb2.RecallRequest, field: str, label_of: LabelOf
+    ) -> Filter:
+        """What `filters.of_recall` gives, and raises."""
+        key = request.filter.SerializeToString(), tuple(request.kinds)
+        found = self._kept.get(key)
+        if found is not None:
+            self._kept.move_to_end(key)
+            return found
+        found = of_recall(request, field, label_of)
+        parts = (*found.must, *found.should, *found.must_not)
+        if len(key[0]) <= RECENT_BYTES_MAX and not any(isinstance(p, plain.LabelIn) for p in parts):
+            self._kept[key] = found
+            if len(self._kept) > self._kept_max:
+                self._kept.popitem(last=False)
+        return found
 
 
 def _condition(message: types_pb2.Condition, field: str, label_of: LabelOf) -> Condition:

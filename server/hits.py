@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -16,9 +15,7 @@ from recalld.server.ask import WIRE_CHANNELS
 from recalld.server.indexing import doubt_of
 from recalld.storage.record import MemoryRecord
 from recalld.v1 import recall_service_pb2 as pb
-from recalld.v1 import types_pb2
 
-Band = pb.ConfidenceBand
 Drop = pb.DropReason
 
 HIGH_SCORE_MIN = 0.5
@@ -88,10 +85,9 @@ def make_hits(ranking: Ranking, record_of: Callable[[int], MemoryRecord | None])
         ranking: of one partition.
         record_of: record of a label, or None for one that must not go out.
     """
-    asked = not math.isinf(ranking.weights.bias)
-    # A channel that was not asked for is no witness.
-    heard = (ranking.weights.channels > 0)[:, None]
-    evidence = (ranking.evidence * heard).T.tolist()
+    is_asked = not math.isinf(ranking.weights.bias)
+    evidence = _heard(ranking) if is_asked else []
+    cues, pasts, heirs = ranking.cues.tolist(), ranking.past.tolist(), ranking.inherited.tolist()
     made = []
     for place, (label, score) in enumerate(
         zip(ranking.labels.tolist(), ranking.scores.tolist(), strict=True)
@@ -100,21 +96,28 @@ def make_hits(ranking: Ranking, record_of: Callable[[int], MemoryRecord | None])
         if record is None:
             continue
         agreed, reasons = True, FILTER_ALONE
-        if asked:
-            cue = _cue_of(record, int(ranking.cues[place]))
+        if is_asked:
+            cue = _cue_of(record, cues[place])
             agreed, reasons = _witnesses(evidence[place], record.key, cue)
-        if ranking.inherited[place]:
+        if heirs[place]:
             reasons = (*reasons, INHERITED_REASON)
-        past = bool(ranking.past[place])
+        past = pasts[place]
         if past:
             reasons = (*reasons, PAST_REASON)
         doubt = doubt_of(record)
         if doubt:
             reasons = (*reasons, DOUBT_REASONS[doubt])
         high = agreed and score >= HIGH_SCORE_MIN and not (past or doubt)
-        band = Band.CONFIDENCE_BAND_HIGH if high else Band.CONFIDENCE_BAND_LOW
+        band = pb.CONFIDENCE_BAND_HIGH if high else pb.CONFIDENCE_BAND_LOW
         made.append(RankedHit(record, score, band, reasons, ranking, place, past))
     return made
+
+
+def _heard(ranking: Ranking) -> list[list[float]]:
+    """Evidence of each hit by channel; a channel that was not asked for is no witness."""
+    heard = (ranking.weights.channels > 0)[:, None]
+    listed: list[list[float]] = (ranking.evidence * heard).T.tolist()
+    return listed
 
 
 def _cue_of(record: MemoryRecord, number: int) -> str:
@@ -185,9 +188,9 @@ def wire_parts(parts: explain.ScoreParts) -> pb.ScoreParts:
     )
 
 
-def wire_hit(hit: RankedHit, memory: types_pb2.Memory, *, with_parts: bool) -> pb.Hit:
-    """A hit as it goes out, around its encoded memory."""
-    message = pb.Hit(memory=memory, score=hit.score, band=hit.band, reasons=hit.reasons)
+def wire_hit(hit: RankedHit, *, with_parts: bool) -> pb.Hit:
+    """A hit as it goes out, but for its memory."""
+    message = pb.Hit(score=hit.score, band=hit.band, reasons=hit.reasons)
     if with_parts:
         message.parts.CopyFrom(wire_parts(explain.parts(hit.ranking, hit.place)))
     return message
@@ -202,16 +205,16 @@ def conflicts(hits: list[RankedHit]) -> list[pb.Conflict]:
     return [pb.Conflict(conflict_group=name, memory_ids=ids) for name, ids in groups.items()]
 
 
-def excluded(rankings: list[Ranking], k: int, returned: int) -> list[pb.ExcludedCount]:
-    """What was left out, by reason."""
-    counts: Counter[int] = Counter()
+def excluded(rankings: list[Ranking], k: int, returned: int) -> list[tuple[int, int]]:
+    """What was left out: reasons of the contract and how many, in the order of the reasons."""
+    counts: dict[int, int] = {}
     for ranking in rankings:
         for reason, count in enumerate(ranking.excluded.tolist()):
             if count and reason in DROP_REASONS:
-                counts[DROP_REASONS[reason]] += count
+                drop = DROP_REASONS[reason]
+                counts[drop] = counts.get(drop, 0) + count
     left = sum(ranking.matched for ranking in rankings) - returned
     if left > 0:
-        counts[Drop.DROP_REASON_OVER_K if returned >= k else Drop.DROP_REASON_BELOW_CUT] += left
-    return [
-        pb.ExcludedCount(reason=reason, count=count) for reason, count in sorted(counts.items())
-    ]
+        drop = pb.DROP_REASON_OVER_K if returned >= k else pb.DROP_REASON_BELOW_CUT
+        counts[drop] = counts.get(drop, 0) + left
+    return sorted(counts.items())

@@ -180,9 +180,10 @@ class Partitions:
                 await asyncio.wait((self._begin((one.tenant, one.user_id)),))
 
     async def close(self) -> None:
-        """Wait for what is being loaded."""
+        """Wait for what is being loaded; nothing is loaded afterwards."""
         if self._tasks:
             await asyncio.wait(self._tasks.values())
+        self._loading.close()
 
     def _begin(self, key: Key) -> asyncio.Task[Partition]:
         """The load of a partition that is under way, or a new one."""

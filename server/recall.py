@@ -20,14 +20,14 @@ from recalld.index.conditions import Filter, LabelIn
 from recalld.index.generation import Reading
 from recalld.index.plan import QueryPlan, Ranking
 from recalld.scoring.params import SERVED_CHANNELS, Channel
-from recalld.server import ask, filters, hits
+from recalld.server import ask, encoded, hits
 from recalld.server.answer import bare_answer
 from recalld.server.ask import Ask, Defaults
 from recalld.server.call import Call
 from recalld.server.encoded import EncodedMemories
 from recalld.server.errors import RevisionNotReached
+from recalld.server.filters import LabelOf, RecentFilters
 from recalld.server.hits import RankedHit, make_hits
-from recalld.server.language import detect_language
 from recalld.server.limits import K_DEFAULT, RESPONSE_BYTES_MAX
 from recalld.server.metrics import Metrics
 from recalld.server.models import Models
@@ -49,6 +49,9 @@ from recalld.server.writer import Writer
 from recalld.storage.record import MemoryRecord
 from recalld.v1 import recall_service_pb2 as pb
 
+HITS = pb.RecallResponse.HITS_FIELD_NUMBER
+MEMORY = pb.Hit.MEMORY_FIELD_NUMBER
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
@@ -60,7 +63,7 @@ class Found:
         own: memories of the own partition, ranked without a cut, up to the count asked for, and
             then those that bind whatever is asked.
         is_all: there are no others in it.
-        language: of the request.
+        text: of the request.
         now_us: clock of the recall.
         traced: what a trace is made of; None = this recall is not traced.
     """
@@ -69,7 +72,7 @@ class Found:
     hits: list[RankedHit]
     own: list[RankedHit]
     is_all: bool
-    language: str
+    text: str
     now_us: int
     traced: Traced | None
 
@@ -94,6 +97,7 @@ class Recall:
     traces: Traces
     defaults: Defaults = field(init=False)
     names: Iterator[str] = field(default_factory=recall_names, init=False)
+    filters: RecentFilters = field(default_factory=RecentFilters, init=False)
     encoded: EncodedMemories = field(default_factory=EncodedMemories, init=False)
 
     def __post_init__(self) -> None:
@@ -104,29 +108,31 @@ class Recall:
         defaults = ask.defaults(self.ranking, SERVED_CHANNELS - absent)
         object.__setattr__(self, "defaults", defaults)
 
-    async def __call__(self, request: pb.RecallRequest, call: Call) -> pb.RecallResponse:
+    async def __call__(self, request: pb.RecallRequest, call: Call) -> bytes:
         """Recall."""
         return await self.answer(request, call, "")
 
-    async def answer(self, request: pb.RecallRequest, call: Call, where: str) -> pb.RecallResponse:
-        """Recall, for a request that stands at the path `where` of a message."""
+    async def answer(self, request: pb.RecallRequest, call: Call, where: str) -> bytes:
+        """The encoded answer to a request that stands at the path `where` of a message."""
         found = await self.find(request, call, k_default=K_DEFAULT, field=where)
         response = found.response
         for reason in response.degraded:
             self.metrics.degraded.labels(reason).inc()
+        sent: list[bytes] = []
         size = 0
         for hit in found.hits:
-            memory = self.encoded.get(hit.record, found.now_us)
-            message = hits.wire_hit(hit, memory, with_parts=request.explain)
-            size += message.ByteSize() + 8
+            memory = encoded.field(MEMORY, self.encoded.get(hit.record, found.now_us))
+            others = hits.wire_hit(hit, with_parts=request.explain).SerializeToString()
+            sent.append(encoded.field(HITS, memory + others))
+            size += len(sent[-1])
             if size > RESPONSE_BYTES_MAX:
                 response.degraded.append("response_size")
+                sent.pop()
                 break
-            response.hits.append(message)
         if found.traced is not None:
-            sent = len(response.hits)
-            self.traces.keep(found.traced, response, found.hits[:sent], found.hits[sent:])
-        return response
+            count = len(sent)
+            self.traces.keep(found.traced, response, found.hits[:count], found.hits[count:])
+        return b"".join((response.SerializeToString(), *sent))
 
     async def find(
         self,
@@ -155,8 +161,8 @@ class Recall:
             )
         chosen = await self.partitions.use_all(call.tenant, asked.users, call)
         # Checked for unknown users too: a filter that cannot be understood is always an error.
-        labels_of: list[filters.LabelOf] = [part.label_of for part in chosen] or [_no_label]
-        compiled = [filters.of_recall(request, field, label_of) for label_of in labels_of]
+        labels_of: list[LabelOf] = [part.label_of for part in chosen] or [_no_label]
+        compiled = [self.filters.of_recall(request, field, label_of) for label_of in labels_of]
         query = await make_query(self.models, self.roles, request, asked, chosen, call, field)
         embedded_s = call.clock.monotonic_s()
         call.check_deadline()
@@ -177,14 +183,14 @@ class Recall:
 
         ranked = self._collect(asked, chosen, rankings, call)[: asked.k]
         ranked = await with_partners(ranked, chosen, among, asked.k)
-        own, is_all = list[RankedHit](), False
+        own: list[RankedHit] = []
+        is_all = False
         if own_max > 0 and chosen and chosen[0].user_id == asked.scope.user_id:
             own, is_all = await self._uncut(asked, chosen[0], compiled[0], query, own_max, call)
         response = bare_answer(next(self.names), asked, chosen, rankings, ranked, query, held)
         spend(response.timings, call, started_s, embedded_s)
         traced = make_traced(asked, call, searched, rankings) if is_traced else None
-        said_in = detect_language(asked.text)
-        return Found(response, ranked, own, is_all, said_in, asked.view.now_us, traced)
+        return Found(response, ranked, own, is_all, asked.text, asked.view.now_us, traced)
 
     async def _uncut(
         self,

@@ -8,11 +8,13 @@ from typing import Any
 import grpc
 from grpc_reflection.v1alpha import reflection, reflection_pb2, reflection_pb2_grpc
 
-from recalld.server.dispatch import Dispatcher
+from recalld.server.dispatch import Dispatcher, method_of
 
-METHOD = reflection_pb2.DESCRIPTOR.services_by_name["ServerReflection"].methods_by_name[
-    "ServerReflectionInfo"
-]
+METHOD = method_of(
+    reflection_pb2.DESCRIPTOR.services_by_name["ServerReflection"].methods_by_name[
+        "ServerReflectionInfo"
+    ]
+)
 
 
 class Reflection(reflection.aio.ReflectionServicer):

@@ -14,5 +14,7 @@ def spend(timings: pb.Timings, call: Call, started_s: float, embedded_s: float) 
         (timings.embed, embedded_s - started_s),
         (timings.search, ended_s - embedded_s),
     ):
-        target.seconds = int(elapsed_s)
-        target.nanos = int(elapsed_s * 1e9) % 1_000_000_000
+        seconds, nanos = divmod(int(elapsed_s * 1e9), 1_000_000_000)
+        target.nanos = nanos
+        if seconds:
+            target.seconds = seconds

@@ -22,12 +22,12 @@ from recalld.v1 import types_pb2
 LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 CONTROL_IN_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
-INVISIBLE = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff"))
+VISIBLE = re.compile("[^\\s\u200b\u200c\u200d\u2060\ufeff]")
 
 
 def is_blank(text: str) -> bool:
     """Whether nothing of the text can be seen: white space and zero-width characters only."""
-    return not text.translate(INVISIBLE).strip()
+    return VISIBLE.search(text) is None
 
 
 def name(text: str, field: str, *, required: bool = False, bytes_max: int = NAME_BYTES_MAX) -> str:
@@ -37,6 +37,9 @@ def name(text: str, field: str, *, required: bool = False, bytes_max: int = NAME
     """
     if required and is_blank(text):
         raise InvalidRequest(field, "is required and must not be blank")
+    # Nearly all names are plain ASCII, and most are empty: one look tells.
+    if len(text) <= bytes_max and text.isascii() and text.isprintable():
+        return text
     size = len(text.encode())
     if size > bytes_max:
         raise InvalidRequest(field, f"has {size} bytes; the limit is {bytes_max}")
@@ -55,7 +58,7 @@ def language(text: str, field: str) -> str:
 
 def key(text: str, field: str) -> str:
     """A key, in the form in which keys are compared (NFC)."""
-    normal = unicodedata.normalize("NFC", text)
+    normal = text if text.isascii() else unicodedata.normalize("NFC", text)
     if normal and is_blank(normal):
         raise InvalidRequest(field, "must not be blank")
     return name(normal, field)
@@ -71,7 +74,7 @@ def content(text: str, field: str, bytes_max: int) -> str:
     size = len(text.encode())
     if size > bytes_max:
         raise InvalidRequest(field, f"has {size} bytes; the limit is {bytes_max}")
-    found = CONTROL_IN_TEXT.search(text)
+    found = None if text.isprintable() else CONTROL_IN_TEXT.search(text)
     if found:
         raise InvalidRequest(field, f"holds the control character U+{ord(found[0]):04X}")
     return text
@@ -79,7 +82,7 @@ def content(text: str, field: str, bytes_max: int) -> str:
 
 def enum(value: int, enum_type: Any, field: str) -> int:
     """A number that the enum has, UNSPECIFIED included."""
-    if value not in enum_type.values():
+    if value not in enum_type.DESCRIPTOR.values_by_number:
         raise InvalidRequest(field, f"{value} is not a value of {enum_type.DESCRIPTOR.name}")
     return value
 

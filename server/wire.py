@@ -1,4 +1,4 @@
-"""From bytes to messages, naming what is wrong with the bytes.
+"""From bytes to messages and back, naming what is wrong with the bytes.
 
 The protobuf runtime only says "error parsing"; for text that is not UTF-8 this module finds the
 field, so that the caller learns which one. It walks the bytes only after a failed parse.
@@ -42,6 +42,11 @@ def parse(message_class: type[M], body: bytes) -> M:
         if path:
             raise InvalidRequest(path, "is not valid UTF-8") from None
         raise InvalidRequest("request", f"is not a valid {descriptor.full_name} message") from None
+
+
+def encode(response: Message | bytes) -> bytes:
+    """The bytes of a response; some handlers have put them together already."""
+    return response if isinstance(response, bytes) else response.SerializeToString()
 
 
 def find_bad_text(descriptor: Descriptor, body: bytes, depth: int = 0) -> str:

@@ -72,6 +72,22 @@ def test_a_cue_leads_to_what_no_word_leads_to(tmp_path: Path) -> None:
 
 @pytest.mark.model
 @pytest.mark.skipif(not (MODEL_DIR / "model.onnx").exists(), reason="the model is not built")
+def test_small_talk_is_near_no_cue(tmp_path: Path) -> None:
+    """Short utterances that ask for nothing bring up no memory by its cue."""
+    made = memory("sesame closes my throat", relevant_when=["ordering food", "点外卖"])
+    with (
+        running_server(data_dir=tmp_path, embedder="onnx") as server,
+        Stubs(server.target) as stubs,
+    ):
+        stubs.memory.Remember(remember_request("u", made), timeout=60)
+        for text in ("stop", "got it", "cheers, that's all", "明白", "what are your opening hours"):
+            request = pb.RecallRequest(scope=scope("u"), text=text, min_score=0.0)
+            (hit,) = stubs.recall.Recall(request, timeout=60).hits
+            assert not any("cue" in reason for reason in hit.reasons), text
+
+
+@pytest.mark.model
+@pytest.mark.skipif(not (MODEL_DIR / "model.onnx").exists(), reason="the model is not built")
 @pytest.mark.parametrize(
     ("older", "beside", "newer", "question"),
     [

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from recalld.index.background_texts import SMALL_TALK, UNRELATED_MEMORIES, UNRELATED_REQUESTS
 from recalld.index.embedder import (
-    UNRELATED_MEMORIES,
-    UNRELATED_REQUESTS,
     Calibration,
     default_model_dir,
     make_fingerprint,
@@ -41,7 +40,10 @@ def test_calibration_is_mean_and_deviation_of_all_pairs() -> None:
 
 
 def test_requests_are_told_apart_without_what_they_share() -> None:
-    """The background of requests is that of all pairs, the mean of their language taken off."""
+    """The background is that of all pairs of requests, the mean of their language taken off.
+
+    Small talk has means of its own.
+    """
     embedder = HashEmbedder(32)
     vectors = embedder.embed(UNRELATED_REQUESTS, is_query=True).astype(np.float64)
     means = [vectors[:8].mean(axis=0), vectors[8:].mean(axis=0)]
@@ -52,6 +54,8 @@ def test_requests_are_told_apart_without_what_they_share() -> None:
     cosines = [float(a @ b) for i, a in enumerate(rests) for b in rests[:i]]
     found = embedder.requests
     assert found is not None
+    idle = embedder.embed(SMALL_TALK, is_query=True).astype(np.float64)
+    means += [idle[:16].mean(axis=0), idle[16:].mean(axis=0)]
     assert found.centres == pytest.approx(np.array(means), abs=1e-6)
     mean = sum(cosines) / len(cosines)
     assert found.scale.mean == pytest.approx(mean, abs=1e-5)

@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from onnx import TensorProto
 
+from recalld.index.background_texts import UNRELATED_MEMORIES, UNRELATED_REQUESTS
 from recalld.index.embedder import (
-    UNRELATED_MEMORIES,
-    UNRELATED_REQUESTS,
     Embedder,
     default_model_dir,
 )

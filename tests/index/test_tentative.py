@@ -2,7 +2,10 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from recalld.index import tentative
 from recalld.index.columns import IndexRow
 from recalld.index.filter import View
 from recalld.index.partition import PartitionIndex
@@ -89,3 +92,10 @@ def test_a_musing_yields_unless_it_is_asked_for(text: str, first: int) -> None:
     index.add(rows, np.repeat(vector, 2, axis=0))
     plan = QueryPlan(View(10), vectors=vector, texts=(text,))
     assert index.search(plan).labels.tolist()[0] == first
+
+
+@settings(max_examples=300)
+@given(st.from_regex(tentative._MUSING) | st.from_regex(tentative._IDEAS))
+def test_a_sign_stands_in_every_text_that_a_pattern_matches(text: str) -> None:
+    """The quick look for signs never hides a match, whatever the case and the letters are."""
+    assert tentative._may_match(text)

@@ -7,12 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recalld.scoring import masks, params
+from recalld.scoring.best import PART_COUNT, parts_into
 from recalld.scoring.decay import (
     CONFIDENCE_ROW,
     DECAY_ROW,
+    FACTOR_COUNT,
     IMPORTANCE_ROW,
     factor_table,
-    gather_factors,
 )
 from tests.scoring import naive
 
@@ -26,6 +27,16 @@ AGES = st.integers(-(10**15), 10**16)
 NOW_US = 2 * 10**16
 
 
+def factors_of(rows, small, times, confidence):
+    """Return float32[3, len(rows)] of chosen rows."""
+    facts = np.arange(len(confidence)), small, times, confidence
+    rules = TABLE, np.array([NOW_US, NOW_US, 0, masks.CREATE_TIME, params.Fusion.WEIGHTED])
+    out = np.empty((len(rows), PART_COUNT), dtype=np.float32)
+    for place, row in enumerate(rows):
+        parts_into(0.0, row, np.zeros(0, np.float32), facts, rules, out[place])
+    return out[:, :FACTOR_COUNT].T
+
+
 def factors(kinds, levels, ages_us, confidence=None, speakers=None, doubt=0, past_us=0):
     """Return float32[3, m] of memories, named in the order of their rows."""
     m = len(ages_us)
@@ -37,8 +48,7 @@ def factors(kinds, levels, ages_us, confidence=None, speakers=None, doubt=0, pas
     times = np.zeros((masks.TIME_COUNT, m), dtype=np.int64)
     times[masks.ANCHOR_TIME] = NOW_US - np.array(ages_us, dtype=np.int64)
     times[masks.PAST_TIME] = past_us
-    moments = (NOW_US, NOW_US)
-    return gather_factors(np.arange(m), small, times, sure.astype(np.float32), moments, TABLE)
+    return factors_of(range(m), small, times, sure.astype(np.float32))
 
 
 def faded(kind: int, age_us: int, importance: int = params.MEDIUM) -> float:
@@ -60,8 +70,8 @@ def test_factors_are_those_of_the_chosen_rows():
     small = np.zeros((masks.SMALL_COUNT, 3), dtype=np.uint8)
     small[masks.IMPORTANCE] = (params.LOW, params.HIGH, params.PINNED)
     times = np.zeros((masks.TIME_COUNT, 3), dtype=np.int64)
-    rows = np.array([2, 0, 2])
-    out = gather_factors(rows, small, times, np.ones(3, np.float32), (1, 1), TABLE)
+    rows = [2, 0, 2]
+    out = factors_of(rows, small, times, np.ones(3, np.float32))
     assert np.allclose(out[IMPORTANCE_ROW], [1.0, 0.87, 1.0])
 
 

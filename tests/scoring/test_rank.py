@@ -20,68 +20,58 @@ from recalld.scoring.params import (
     Mix,
     RankParams,
 )
-from recalld.scoring.rank import Evidence, make_weights, may_win, rank, within_reach
+from recalld.scoring.rank import make_weights, promising, rank
+from tests.scoring.drawn import candidates, drawn_candidates
 
 ALL = frozenset(Channel)
-FACTOR = st.floats(0.25, 1, width=32)
 
 
-@st.composite
-def evidences(draw, max_size=25):
-    """Draw candidates with tied and untied evidence."""
-    m = draw(st.integers(0, max_size))
-    unit = st.sampled_from([0.0, 0.125, 0.3, 0.5, 1.0]) | st.floats(0, 1, width=32)
-    return Evidence(
-        np.arange(1, m + 1),
-        draw(hnp.arrays(np.int64, m, elements=st.integers(0, 3))),
-        draw(hnp.arrays(np.float32, (CHANNEL_COUNT, m), elements=unit)),
-        draw(hnp.arrays(np.float32, (CHANNEL_COUNT, m), elements=unit)),
-        draw(hnp.arrays(np.float32, (3, m), elements=FACTOR)),
-    )
-
-
-@given(evidences(), st.sampled_from(Fusion), st.integers(0, 30))
-def test_the_parts_of_every_hit_make_its_score(evidence, fusion, k):
+@given(st.data(), st.sampled_from(Fusion), st.integers(0, 30))
+def test_the_parts_of_every_hit_make_its_score(data, fusion, k):
     """Recomputing from the parts gives the ranked score within 1e-6, under both fusions."""
-    ranked = rank(evidence, make_weights(fusion, ALL, {}), k, 0.0)
-    assert len(ranked.labels) == min(k, len(evidence.labels))
+    asked = data.draw(drawn_candidates(fusion=fusion))
+    ranked = rank(asked, make_weights(fusion, ALL, {}), k, 0.0)
+    assert len(ranked.labels) == min(k, len(asked.rows))
     for place in range(len(ranked.labels)):
         given_parts = parts(ranked, place)
         assert math.isclose(recompute(given_parts), given_parts.score, abs_tol=1e-6)
         assert 0 <= given_parts.score <= 1 + 1e-6
+        said = {channel: raw[ranked.rows[place]] for channel, (raw, _) in asked.said.items()}
+        assert [said[channel] for channel in Channel] == ranked.raw[:, place].tolist()
+        assert np.array_equal(-ranked.raw[:, place], ranked.evidence[:, place])
 
 
-@given(evidences(), st.sampled_from(Fusion), st.integers(1, 9), st.randoms())
-def test_permuting_the_candidates_changes_nothing(evidence, fusion, k, random):
+@given(st.data(), st.sampled_from(Fusion), st.integers(1, 9), st.randoms())
+def test_permuting_the_candidates_changes_nothing(data, fusion, k, random):
     """The same candidates in another order give the same labels and scores, bit for bit."""
-    order = list(range(len(evidence.labels)))
-    random.shuffle(order)
-    shuffled = Evidence(
-        evidence.labels[order],
-        evidence.create_us[order],
-        np.ascontiguousarray(evidence.raw[:, order]),
-        np.ascontiguousarray(evidence.normalised[:, order]),
-        np.ascontiguousarray(evidence.factors[:, order]),
-    )
+    asked = data.draw(drawn_candidates(fusion=fusion))
+    rows = asked.rows.tolist()
+    random.shuffle(rows)
     weights = make_weights(fusion, ALL, {})
-    one, other = rank(evidence, weights, k, 0.0), rank(shuffled, weights, k, 0.0)
+    one = rank(asked, weights, k, 0.0)
+    other = rank(asked._replace(rows=np.array(rows, np.int64)), weights, k, 0.0)
     assert one.labels.tolist() == other.labels.tolist()
     assert one.scores.tolist() == other.scores.tolist()
 
 
-@given(evidences(max_size=60), st.integers(1, 5), st.sampled_from([0, 1 / 64, 1 / 32]), st.data())
-def test_pruning_never_drops_a_winner(evidence, k, error, data):
+@given(
+    drawn_candidates(max_size=60),
+    st.integers(1, 5),
+    st.sampled_from([0, 1 / 64, 1 / 32]),
+    st.data(),
+)
+def test_pruning_never_drops_a_winner(asked, k, error, data):
     """Whatever is among the best k stays, though the evidence seen is off by up to the slack."""
     weights = make_weights(Fusion.WEIGHTED, ALL, {})
-    best = rank(evidence, weights, k, 0.0)
+    best = rank(asked, weights, k, 0.0)
     errors = st.sampled_from([-error, 0.0, error])
-    seen = evidence.normalised.copy()
-    seen[Channel.VECTOR] += data.draw(hnp.arrays(np.float32, seen.shape[1], elements=errors))
+    raw, exact = asked.said[Channel.VECTOR]
+    seen = exact + data.draw(hnp.arrays(np.float32, len(exact), elements=errors))
     slack = error * float(weights.channels[Channel.VECTOR])
-    kept = may_win(seen, weights, evidence.factors, k, slack)
-    assert set(best.labels.tolist()) <= set(evidence.labels[kept].tolist())
-    kept = within_reach(seen, weights, k, slack, 0.25**3)
-    assert set(best.labels.tolist()) <= set(evidence.labels[kept].tolist())
+    rough = asked._replace(said={**asked.said, Channel.VECTOR: (raw, seen)})
+    kept = promising(rough, weights, k, slack).tolist()
+    assert set(best.rows.tolist()) <= set(kept)
+    assert kept == sorted(kept)
 
 
 def test_min_score_drops_the_tail():
@@ -89,13 +79,7 @@ def test_min_score_drops_the_tail():
     normalised = np.zeros((CHANNEL_COUNT, 2), np.float32)
     normalised[[Channel.VECTOR, Channel.RELEVANCE]] = [0.9, 0.1]
     normalised[Channel.KEYWORD] = [0.9, 0.0]
-    evidence = Evidence(
-        np.array([1, 2]),
-        np.zeros(2, np.int64),
-        np.zeros_like(normalised),
-        normalised,
-        np.ones((3, 2), np.float32),
-    )
+    evidence = candidates(normalised)
     weights = make_weights(Fusion.WEIGHTED, ALL, {})
     assert rank(evidence, weights, 2, 0.5).labels.tolist() == [1]
 
@@ -119,14 +103,7 @@ def test_the_cut_is_that_of_the_channels_asked():
     ):
         weights = make_weights(Fusion.WEIGHTED, asked, {})
         assert weights.cut == mix.cut
-        evidence = Evidence(
-            np.array([1, 2]),
-            np.array([1, 1]),
-            np.zeros((CHANNEL_COUNT, 2), np.float32),
-            np.zeros((CHANNEL_COUNT, 2), np.float32),
-            np.ones((3, 2), np.float32),
-        )
-        evidence.normalised[Channel.KEYWORD] = [1.0, 0.0]
+        evidence = candidates({Channel.KEYWORD: [1.0, 0.0]})
         full = 1 / (1 + math.exp(-(weights.bias + mix.weights[Channel.KEYWORD])))
         none = 1 / (1 + math.exp(-weights.bias))
         lowest = max(mix.cut, 0.04 * full)
@@ -142,13 +119,7 @@ def test_a_weak_tail_is_dropped_beside_a_sure_answer():
     for i, score in enumerate((0.9, 0.9 / 20, 0.9 / 30)):
         logit = math.log(score / (1 - score)) - weights.bias
         normalised[Channel.VECTOR, i] = logit / weights.channels[Channel.VECTOR]
-    evidence = Evidence(
-        np.array([1, 2, 3]),
-        np.array([1, 1, 1]),
-        np.zeros_like(normalised),
-        normalised,
-        np.ones((3, 3), np.float32),
-    )
+    evidence = candidates(normalised)
     assert rank(evidence, weights, 3, None).labels.tolist() == [1, 2]
     assert rank(evidence, weights, 3, 0.0).labels.tolist() == [1, 2, 3]
 
@@ -159,13 +130,7 @@ def test_what_lies_in_the_time_asked_about_is_never_cut():
     weights = make_weights(Fusion.WEIGHTED, asked, {})
     normalised = np.zeros((CHANNEL_COUNT, 2), np.float32)
     normalised[Channel.TIME] = [1.0, 0.9]
-    evidence = Evidence(
-        np.array([1, 2]),
-        np.array([1, 1]),
-        np.zeros_like(normalised),
-        normalised,
-        np.ones((3, 2), np.float32),
-    )
+    evidence = candidates(normalised)
     assert rank(evidence, weights, 2, None).labels.tolist() == [1]
     assert rank(evidence, weights, 2, 0.5).labels.tolist() == []
 

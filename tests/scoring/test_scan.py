@@ -8,7 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from recalld.scoring.scan import nearest_into, quantise, rescore_into, scan_into
+from recalld.scoring.scan import (
+    USUAL_DIM,
+    first_unfit,
+    nearest_into,
+    quantise,
+    query_codes,
+    rescore_into,
+    roughly_nearest_into,
+    scan_into,
+)
 from tests.scoring import naive
 
 FINITE = st.floats(-1, 1, width=32)
@@ -36,7 +45,7 @@ def test_scanning_equals_the_dot_product_of_the_codes(vectors, data):
     code, step = quantise(query)
     rows = np.arange(n)[::-1].copy()
     out = np.empty(n, dtype=np.float32)
-    scan_into(codes, steps, rows, code[0], step[0], out)
+    scan_into(codes, steps, rows, code[0].astype(np.int16), step[0], out)
     expected = [naive.dot(codes[r], code[0]) * float(steps[r]) * float(step[0]) for r in rows]
     assert np.allclose(out, expected, rtol=1e-5, atol=1e-6)
 
@@ -53,7 +62,7 @@ def test_the_nearest_query_counts(vectors, data):
     rows = np.arange(n)[::-1].copy()
     raw, out = np.empty(n, np.float32), np.empty(n, np.float32)
     nearest_into(vectors, rows, queries, np.array(weights, np.float32), scale, raw, out)
-    for place, row in enumerate(rows):
+    for place, row in enumerate(range(n)):
         cosines = [naive.dot(vectors[row], query) for query in queries]
         scores = []
         for cosine, weight in zip(cosines, weights, strict=True):
@@ -115,3 +124,51 @@ def test_other_types_and_layouts_are_refused():
     out.flags.writeable = False
     with pytest.raises(TypeError):
         rescore_into(vectors, rows, query, out)
+
+
+@given(hnp.arrays(np.float32, SHAPES, elements=FINITE), st.data())
+def test_rough_scores_are_those_of_the_codes(vectors, data):
+    """Scores by 8 bits are those of `nearest_into` on what the codes stand for."""
+    n, dim = vectors.shape
+    asked = data.draw(hnp.arrays(np.float32, (2, dim), elements=FINITE))
+    weights, scale = np.array([1, 0.5], np.float32), np.array([0.25, 2, 3, 0.1], np.float32)
+    block, queries = quantise(vectors), query_codes(asked)
+    rows = np.arange(n)[::-1].copy()
+    rough, raw, exact = (np.empty(n, np.float32) for _ in range(3))
+    roughly_nearest_into(block, rows, queries, weights, scale, rough)
+    meant = block[0] * block[1][:, None]
+    wanted = queries[0] * queries[1][:, None]
+    nearest_into(meant, rows, wanted.astype(np.float32), weights, scale, raw, exact)
+    known = np.abs(raw) > 1e-5
+    assert np.allclose(rough[known], exact[known], atol=1e-4)
+
+
+@given(st.sampled_from([USUAL_DIM - 1, USUAL_DIM, USUAL_DIM + 1]), st.integers(0, 100))
+def test_the_usual_width_is_scanned_like_any_other(dim, seed):
+    """The code for the default model's width gives the same sums."""
+    random = np.random.default_rng(seed)
+    codes = random.integers(-127, 128, (3, dim)).astype(np.int8)
+    query = random.integers(-127, 128, dim).astype(np.int16)
+    out, one = np.empty(3, np.float32), np.ones(3, np.float32)
+    scan_into(codes, one, np.arange(3), query, np.float32(1), out)
+    assert out.tolist() == (codes.astype(np.int64) @ query).tolist()
+
+
+@given(hnp.arrays(np.float32, SHAPES, elements=FINITE))
+def test_queries_are_quantised_like_rows(vectors):
+    """Codes and steps of queries are those of rows."""
+    codes, steps = quantise(vectors)
+    assert [array.tolist() for array in query_codes(vectors)] == [codes.tolist(), steps.tolist()]
+
+
+@given(st.lists(st.sampled_from(["unit", "zero", "nan", "inf", "long"]), min_size=1, max_size=6))
+def test_the_first_unfit_part_is_found(kinds):
+    """A part must be of unit length; all but the first may be zero, and NaN never passes."""
+    lengths = {"unit": 1.0, "zero": 0.0, "nan": np.nan, "inf": np.inf, "long": 1.1}
+    parts = np.zeros((len(kinds), 3), np.float32)
+    parts[:, 1] = [lengths[kind] for kind in kinds]
+    first = np.tile(np.array([1, 0, 0], np.float32), (len(kinds), 1))
+    bad = [i for i, kind in enumerate(kinds) if kind not in ("unit", "zero")]
+    assert first_unfit(np.hstack([first, parts]), 2, 1e-3) == (bad[0] if bad else -1)
+    bad = [i for i, kind in enumerate(kinds) if kind != "unit"]
+    assert first_unfit(parts, 1, 1e-3) == (bad[0] if bad else -1)

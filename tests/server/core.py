@@ -15,6 +15,9 @@ from typing import Any
 from unittest.mock import Mock
 
 import structlog
+from google.protobuf.descriptor import ServiceDescriptor
+from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from recalld.index.batching import BatchingEmbedder
@@ -72,9 +75,12 @@ class Recorder:
 
     def __init__(self) -> None:
         self.handlers: dict[str, Any] = {}
+        self.responses: dict[str, type[Message]] = {}
 
-    def service(self, _descriptor: object, handlers: dict[str, Any]) -> None:
+    def service(self, descriptor: ServiceDescriptor, handlers: dict[str, Any]) -> None:
         self.handlers.update(handlers)
+        for method in descriptor.methods:
+            self.responses[method.name] = GetMessageClass(method.output_type)
 
 
 class Core:
@@ -101,12 +107,11 @@ class Core:
         self.reembedding = Reembedding(store, self.models, section, pool, self.metrics, self.log)
         stored = reload.reload(store, self.models).partitions
         self.graphs = Graphs(self.log, 2)
-        self.loading = Loading(
+        loading = Loading(
             store, self.models, self.reembedding, UTC, self.clock, self.metrics, self.log
         )
-        self.partitions = Partitions(
-            stored, self.loading, self.graphs, self.metrics.partitions, 1 << 30
-        )
+        shown = self.metrics.partitions
+        self.partitions = Partitions(stored, loading, self.graphs, shown, 1 << 30)
         sealer = Sealer(SEAL_KEY)
         self.writer = Writer(store, pool, self.partitions, self.metrics, UTC, sealer)
         config = Config() if traces is None else Config(traces=traces)
@@ -137,6 +142,7 @@ class Core:
         recorder = Recorder()
         list(self.table.handlers(recorder))  # type: ignore[arg-type]
         self.handlers = recorder.handlers
+        self.responses = recorder.responses
 
     def embed_anew(self) -> None:
         """Begins to embed anew, as a server does when it is ready."""
@@ -147,7 +153,8 @@ class Core:
 
     async def ask(self, method: str, request: Any, **call: Any) -> Any:
         """Answers one request; keywords go to `caller`."""
-        return await self.handlers[method](request, self.caller(**call))
+        answer = await self.handlers[method](request, self.caller(**call))
+        return self.responses[method].FromString(answer) if isinstance(answer, bytes) else answer
 
     async def remember(self, user: str, *memories: types_pb2.Memory, **more: Any) -> Any:
         """Remembers memories; `agent`, `namespace`, `request_id`, and what `caller` takes."""
@@ -227,7 +234,6 @@ async def opened(
             await core.traces.close()
             await core.writer.drain()
             await core.partitions.close()
-            core.loading.close()
             await core.graphs.close()
             core.models.close()
             core.embedder.close()

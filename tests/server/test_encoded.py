@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from google.protobuf import empty_pb2, unknown_fields
+from hypothesis import given
+from hypothesis import strategies as st
+
 from recalld.server import codec
-from recalld.server.encoded import EncodedMemories
+from recalld.server.encoded import EncodedMemories, field
 from recalld.storage.record import Kind, MemoryRecord, Scope, Status
+from recalld.v1 import types_pb2
 
 NOW_US = 10**15
 RECORD = MemoryRecord(
@@ -21,8 +26,19 @@ RECORD = MemoryRecord(
 )
 
 
+def decoded(body: bytes) -> types_pb2.Memory:
+    return types_pb2.Memory.FromString(body)
+
+
+@given(st.binary(max_size=70_000), st.integers(1, 15))
+def test_a_field_is_read_as_one(body: bytes, number: int) -> None:
+    """What `field` writes is a bytes field of that number to protobuf, whatever its length."""
+    unknown = unknown_fields.UnknownFieldSet(empty_pb2.Empty.FromString(field(number, body)))
+    assert [(item.field_number, item.data) for item in unknown] == [(number, body)]
+
+
 def test_a_record_is_encoded_once() -> None:
-    """The same record gives the same message object."""
+    """The same record gives the same bytes object."""
     kept = EncodedMemories()
     assert kept.get(RECORD, NOW_US) is kept.get(RECORD, NOW_US)
 
@@ -32,8 +48,8 @@ def test_a_change_or_the_end_of_a_record_shows() -> None:
     kept = EncodedMemories()
     kept.get(RECORD, NOW_US)
     changed = replace(RECORD, content="coffee", revision=4)
-    assert kept.get(changed, NOW_US) == codec.memory(changed, NOW_US)
-    assert kept.get(changed, NOW_US + 10).status == Status.EXPIRED
+    assert decoded(kept.get(changed, NOW_US)) == codec.memory(changed, NOW_US)
+    assert decoded(kept.get(changed, NOW_US + 10)).status == Status.EXPIRED
 
 
 def test_the_least_recently_used_goes_first() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,7 @@ from google.protobuf.struct_pb2 import ListValue, Struct, Value
 from recalld.server import filters
 from recalld.server.errors import ContradictoryFilter, InvalidRequest
 from recalld.v1 import memory_service_pb2 as pb
-from recalld.v1 import types_pb2
+from recalld.v1 import recall_service_pb2, types_pb2
 from tests.server.core import DAY_US, NOW_US, Core, condition, memory, must, scope, timestamp
 
 Memory = types_pb2.Memory
@@ -210,3 +211,45 @@ def test_condition_limit() -> None:
 def test_ranges_that_hold_a_number(bounds: dict[str, float]) -> None:
     """A range that some number lies in is no contradiction."""
     filters.decode(must(condition(**meta("a", range=bounds))), "f", lambda _: None)
+
+
+def test_a_recent_filter_is_what_a_fresh_one_is() -> None:
+    """A filter that comes again is the same, other kinds make another one, the oldest goes."""
+    recent = filters.RecentFilters(kept_max=2)
+
+    def decoded(kinds: tuple[int, ...], key: str = "tea") -> filters.Filter:
+        wanted = must(condition(key=types_pb2.StringSet(values=[key])))
+        request = recall_service_pb2.RecallRequest(filter=wanted, kinds=kinds)
+        found = recent.of_recall(request, "", lambda _: None)
+        assert found == filters.of_recall(request, "", lambda _: None)
+        return found
+
+    first = decoded((1,))
+    assert decoded((1,)) is first
+    assert decoded((2,)) is not first
+    assert decoded((1,)) is first
+    decoded((1,), "coffee")
+    assert decoded((1,)) is first
+    decoded((2,))
+    decoded((2,), "milk")
+    assert decoded((1,)) is not first
+
+
+def test_ids_are_looked_up_anew() -> None:
+    """The same ids mean other rows in another partition."""
+    recent = filters.RecentFilters()
+    request = recall_service_pb2.RecallRequest(
+        filter=must(condition(id=types_pb2.StringSet(values=["a"])))
+    )
+    for label in (1, 2):
+        found = recent.of_recall(request, "", lambda _, label=label: label)
+        assert found.must == (filters.plain.LabelIn(frozenset({label})),)
+
+
+def test_what_is_refused_is_refused_again() -> None:
+    """A filter that cannot be understood is an error each time, with the path of this request."""
+    recent = filters.RecentFilters()
+    request = recall_service_pb2.RecallRequest(filter=must(types_pb2.Condition()))
+    for path in ("", "requests[1]"):
+        with pytest.raises(InvalidRequest, match=rf"{re.escape(path)}.*filter.must"):
+            recent.of_recall(request, path, lambda _: None)

@@ -68,7 +68,7 @@ class Fuzzed:
                 async for part in answer:
                     part.SerializeToString()
             else:
-                (await answer).SerializeToString()
+                wire.encode(await answer)
         except Exception as error:
             row = status.lookup(error)
             assert row is not None and row[0] not in FAULTS, (method.name, body, error)

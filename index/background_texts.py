@@ -1,0 +1,88 @@
+"""Texts that calibrate a model: requests and memories that have nothing to do with each other.
+
+Of no evaluation set. Every change of the first two changes every score a little.
+"""
+
+# Requests and memories about different things: no request below asks about any memory below.
+# Both languages on both sides, so that the background holds cross-language pairs as well.
+UNRELATED_REQUESTS = (
+    "帮我把这段话翻译成法语",
+    "今天日元的汇率是多少",
+    "写一首关于秋天的诗",
+    "自行车的轮胎怎么换",
+    "这道几何题应该怎么证明",
+    "推荐几部八十年代的科幻电影",
+    "阳台上的番茄要浇多少水",
+    "打印机连不上无线网怎么办",
+    "Explain how ocean tides work",
+    "Convert 12 inches to centimetres",
+    "Draft a caption for a sunset photo",
+    "How do I tune a guitar by ear?",
+    "Fix the off-by-one error in this loop",
+    "Which museums are open on Mondays?",
+    "Summarise the plot of a famous opera",
+    "How long does wall paint take to dry?",
+)
+UNRELATED_MEMORIES = (
+    "用户对青霉素过敏",
+    "女儿下周三要参加游泳比赛",
+    "公司的报销截止日是每月二十五号",
+    "住在成都高新区，上班坐地铁一号线",
+    "他习惯早上六点起床跑步",
+    "订单还没有发货，客服说要再等三天",
+    "养了一只叫豆包的橘猫",
+    "不喜欢在周末接工作电话",
+    "上个月刚配了一副新眼镜",
+    "母亲的膝盖做过手术",
+    "正在准备注册会计师考试",
+    "家里热水器的保修期到明年为止",
+    "The user is vegetarian and avoids mushrooms",
+    "Her flight to Lisbon leaves on Friday evening",
+    "The team moved its stand-up meeting to half past nine",
+    "He is left-handed and plays table tennis",
+    "Rent is due on the first of every month",
+    "Their dog is afraid of fireworks",
+    "She prefers short replies without bullet points",
+    "The warranty claim was rejected twice",
+    "His grandmother speaks only Hakka",
+    "The garage door code was changed last week",
+    "She is saving money for a house",
+    "They cancelled the gym membership in spring",
+)
+
+# Short utterances that ask for nothing a memory could give. They are all alike to an encoder, and
+# like any short cue: without a mean of their own "stop" would be near "ordering food".
+SMALL_TALK = (
+    "你好",
+    "谢谢",
+    "早上好",
+    "再见",
+    "好的",
+    "不用了",
+    "继续",
+    "嗯",
+    "算了",
+    "你是谁",
+    "讲个笑话",
+    "现在几点了",
+    "今天天气怎么样",
+    "你们几点开门",
+    "你能做什么",
+    "听起来不错",
+    "hello",
+    "thanks!",
+    "good morning",
+    "bye",
+    "yes",
+    "no",
+    "ok, go on",
+    "stop",
+    "never mind",
+    "help",
+    "who are you",
+    "tell me a joke",
+    "what time is it",
+    "what are your opening hours",
+    "what can you do",
+    "sounds good",
+)
