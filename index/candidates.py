@@ -19,7 +19,7 @@ from recalld.scoring.best import NOW
 from recalld.scoring.params import Fusion
 from recalld.scoring.rank import Candidates, Floats, Rows, Weights, rank
 from recalld.scoring.rivals import make_bars, rivals_into
-from recalld.scoring.sketch import add_reach_into
+from recalld.scoring.sketch import add_reach_into, leave_out_into
 from recalld.scoring.topk import kth_largest
 
 # Of the rows that may reach most, this many per hit are looked at exactly to find the bar.
@@ -111,7 +111,7 @@ def reaching(
         heir.
     """
     logit = _reach(generation, asked, parts, weights)
-    np.putmask(logit, excluded != 0, -np.inf)
+    leave_out_into(excluded, logit)
     probes = highest(logit, max(PROBE_COUNT_MIN, PROBES_PER_HIT * k))
     # But for what they inherit, which only raises.
     said = {**asked.said, **{part.channel: part.empty() for part in parts}}
@@ -121,9 +121,9 @@ def reaching(
     _, small, times, _ = asked.facts
     table, settings = asked.rules
     bars = make_bars(float(ranked.scores[-1]))
-    found = np.empty(len(logit), np.int64)
-    count = rivals_into(logit, small, times, int(settings[NOW]), table, bars, found)
-    rows, heirs = found[:count], generation.heirs.heir
+    rows = np.flatnonzero(logit >= bars[-1])
+    count = rivals_into(logit, small, times, int(settings[NOW]), table, bars, rows)
+    rows, heirs = rows[:count], generation.heirs.heir
     # What an heir inherits is not known yet.
     if len(heirs):
         rows = np.union1d(rows, heirs[excluded[heirs] == 0])

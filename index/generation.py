@@ -21,7 +21,7 @@ from recalld.index.relation import Neighbours, find_neighbours
 from recalld.index.roles import RoleRows
 from recalld.index.sketch import SketchBlock
 from recalld.scoring import masks
-from recalld.scoring.params import DOCUMENT, EVENT, Makeup
+from recalld.scoring.params import ACTIVE, CONFLICTED, DOCUMENT, EVENT, Makeup
 
 
 @dataclass(frozen=True)
@@ -92,6 +92,13 @@ class Generation:
     def with_cues(self, cues: CueVectors) -> Generation:
         """Return the generation in which some memories have other cues; itself where none has."""
         return replace(self, cues=self.cues.changed(cues)) if cues else self
+
+    @cached_property
+    def current(self) -> NDArray[np.bool_]:
+        """Whether each row is live and ACTIVE or CONFLICTED, bool[count]; found when asked for."""
+        count = self.columns.count
+        status = self.columns.small[masks.STATUS, :count]
+        return (self.columns.alive[:count] == 1) & ((status == ACTIVE) | (status == CONFLICTED))
 
     @cached_property
     def neighbours(self) -> Neighbours:

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from recalld.index.exact import SCAN_COUNT_MIN
 from recalld.index.generation import Generation
 from recalld.index.sketch import PASS_SHARE_MIN, highest
-from recalld.scoring import masks
-from recalld.scoring.params import ACTIVE, CONFLICTED
 from recalld.scoring.topk import kth_largest, select
 
 # Candidates of the 8-bit pass (or the graph) for each row wanted: more than rounding can reorder.
@@ -34,24 +32,21 @@ def nearest(generation: Generation, vector: NDArray[np.float32], k: int) -> list
     """
     columns, block = generation.columns, generation.blocks[0]
     query = np.ascontiguousarray(vector[: block.vectors.shape[1]])
-    status = columns.small[masks.STATUS, : columns.count]
-    current = (columns.alive[: columns.count] == 1) & ((status == ACTIVE) | (status == CONFLICTED))
     if generation.graph is not None:
         found = generation.graph.near(block, query, k * CANDIDATES_PER_ROW)
-        rows = found[current[found]]
+        rows = found[generation.current[found]]
     else:
-        rows = _near(generation, current, query, k)
+        rows = _near(generation, query, k)
     cosines = block.rescore(rows, query)
     labels = columns.labels[rows]
     best = select(cosines, np.zeros_like(labels), labels, k)
     return [(int(labels[i]), float(cosines[i])) for i in best]
 
 
-def _near(
-    generation: Generation, current: NDArray[np.bool_], query: NDArray[np.float32], k: int
-) -> NDArray[np.int64]:
+def _near(generation: Generation, query: NDArray[np.float32], k: int) -> NDArray[np.int64]:
     """Return the rows among which the nearest are, ascending; as many as there may be."""
     block, sketch, wanted = generation.blocks[0], generation.sketch, k * CANDIDATES_PER_ROW
+    current = generation.current
     rows = np.flatnonzero(current)
     if sketch is not None and len(rows) > max(wanted, PASS_SHARE_MIN * len(current)):
         reach = np.where(current, sketch.reach(query), np.float32(-np.inf))

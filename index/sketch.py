@@ -34,8 +34,8 @@ SKETCH_COUNT_MIN = 16_384
 # Share of the rows from which on a pass over all sketches costs less than a look at each row that
 # matches: 3 ns against 14 in 8 bits and as much again for its factors, measured at 100,000 rows.
 PASS_SHARE_MIN = 0.05
-# Of so many blocks to a row wanted, the best ones hold enough even where few rows may answer.
-_BLOCKS_PER_ROW = 32
+# Of so many groups to a row wanted, the best ones hold enough even where few rows may answer.
+_GROUPS_PER_ROW = 32
 _SEED = 17
 _WORD_BITS = 64
 _PLANES = (1 << np.arange(PLANE_COUNT, dtype=np.uint8))[:, None]
@@ -144,12 +144,14 @@ def highest(values: Floats, k: int) -> NDArray[np.int64]:
         values: float32[n], n >= k; -inf marks rows that may not be taken.
         k: rows wanted; at least PASS_SHARE_MIN of all rows may be taken, and no fewer than k.
 
-    Complexity: one pass. The k-th of the maxima of small blocks lets few others through; where good
-    rows share a block, lesser ones of other blocks pass too, and are taken last.
+    Complexity: one pass. The k-th of the maxima of small groups lets few others through; where good
+    rows share a group, lesser ones of other groups pass too, and are taken last.
     """
-    size = max(1, len(values) // (_BLOCKS_PER_ROW * k))
-    maxima = values[: len(values) // size * size].reshape(-1, size).max(axis=1)
-    rows = np.flatnonzero(values >= np.partition(maxima, len(maxima) - k)[len(maxima) - k])
+    groups = max(k, min(len(values), _GROUPS_PER_ROW * k))
+    size = len(values) // groups
+    # Rows of a group lie apart: those that were said together are in different ones.
+    maxima = values[: size * groups].reshape(size, groups).max(axis=0)
+    rows = np.flatnonzero(values >= np.partition(maxima, groups - k)[groups - k])
     return np.sort(rows[np.argpartition(-values[rows], k - 1)[:k]])
 
 

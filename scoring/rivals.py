@@ -1,7 +1,7 @@
 """Rivals: the memories whose score can still reach a given one, by cheap bounds of their factors.
 
-It looks ages up where `scoring.decay` computes them, so it can pass over very many memories; it
-never drops one whose exact score would reach.
+It looks ages up where others compute them, so that it can pass over very many memories; it never
+drops one whose exact score would reach.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ROUNDING = 1e-5
 
 @kernel("f32[:]", "u8[:,:]", "i64[:,:]", "i64", "f64[:,:]", "f32[:]", "out i64[:]", returns="i64")
 def rivals_into(logit, small, times, now_us, table, bars, rows):  # type: ignore[no-untyped-def]
-    """Write the places of memories whose log-odds reach the bar of their factors.
+    """Keep those of some memories whose log-odds reach the bar of their factors.
 
     Args:
         logit: float32[n], upper bounds.
@@ -36,17 +36,15 @@ def rivals_into(logit, small, times, now_us, table, bars, rows):  # type: ignore
         now_us: the moment of the request.
         table: float64[TABLE_ROWS, KIND_COUNT], see `scoring.decay.factor_table`.
         bars: float32[FACTOR_STEPS + 1], from `make_bars`, falling.
-        rows: int64[n], written.
+        rows: int64[m], the memories; the first of them are overwritten with those that are kept,
+            in their order.
 
     Returns:
-        How many were written, ascending.
+        How many are kept.
     """
     count = 0
-    lowest = bars[bars.shape[0] - 1]
     last = _HALVES.shape[0] - 1
-    for i in range(logit.shape[0]):
-        if not logit[i] >= lowest:
-            continue
+    for i in rows:
         kind, importance = small[KIND, i], small[IMPORTANCE, i]
         factor = table[BY_IMPORTANCE, importance] * table[BY_SPEAKER, small[STATED_BY, i]]
         factor *= table[BY_DOUBT, small[DOUBT, i]]

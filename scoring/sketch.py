@@ -90,3 +90,15 @@ def add_reach_into(reach, scale, weight, bar, logit):  # type: ignore[no-untyped
         z = z * weight if z > 0 else z
         score = min(max((z + scale[2]) * scale[3], np.float32(0.0)), np.float32(1.0))
         logit[i] = max(logit[i], bar * score)
+
+
+@kernel("u8[:]", "out f32[:]")
+def leave_out_into(excluded, values):  # type: ignore[no-untyped-def]
+    """Write minus infinity where a row may not answer.
+
+    Args:
+        excluded: uint8[n], 0 = may answer.
+        values: float32[n], written.
+    """
+    for i in range(values.shape[0]):
+        values[i] = values[i] if excluded[i] == 0 else np.float32(-np.inf)

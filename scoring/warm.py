@@ -71,6 +71,7 @@ def _warm_vectors() -> None:
     terms, numbers = np.ones((sketch.TERM_COUNT, 1), np.float32), np.ones(5, np.float32)
     sketch.reach_into(bits, terms, planes, numbers, _one())
     sketch.add_reach_into(_one(), scale, 1.0, 1.0, _one())
+    sketch.leave_out_into(np.ones(1, np.uint8), _one())
 
 
 def _warm_words() -> None:

@@ -90,7 +90,7 @@ class Writes(RuleBasedStateMachine):
         vectors = np.stack(list(self.vectors.values())) if self.vectors else np.zeros((0, DIM))
         for query in QUERIES:
             cosines = vectors.astype(np.float64) @ query
-            expected = labels[np.argsort(-cosines)[:5]].tolist()
+            expected = labels[np.lexsort((-labels, -cosines))[:5]].tolist()
             got = self.index.search(QueryPlan(View(NOW), vectors=query[None], k=5))
             assert got.labels.tolist() == expected
             assert [label for label, _ in nearest(self.index.generation, query, 5)] == expected

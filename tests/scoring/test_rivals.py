@@ -38,8 +38,9 @@ def found(table, score):
         small[list(fields), i] = kind, importance, speaker, doubt
         times[masks.ANCHOR_TIME, i] = NOW_US - age * DAY_US
     logit = np.array([row[0] for row in table], np.float32)
-    rows = np.empty(len(table), np.int64)
-    count = rivals_into(logit, small, times, NOW_US, TABLE, make_bars(score), rows)
+    bars = make_bars(score)
+    rows = np.flatnonzero(logit >= bars[-1])
+    count = rivals_into(logit, small, times, NOW_US, TABLE, bars, rows)
     return rows[:count].tolist()
 
 

@@ -5,7 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from recalld.scoring.sketch import LEVEL_MAX, PLANE_COUNT, add_reach_into, bits_of, reach_into
+from recalld.scoring.sketch import (
+    LEVEL_MAX,
+    PLANE_COUNT,
+    add_reach_into,
+    bits_of,
+    leave_out_into,
+    reach_into,
+)
 
 FLOATS = st.floats(-2, 2, width=32)
 
@@ -54,3 +61,12 @@ def test_similarities_become_log_odds(reach, weight):
         z = (value - 0.25) / 0.5
         score = min(1.0, max(0.0, ((z * weight if z > 0 else z) + 3) / 10))
         assert np.isclose(got, max(2.0, 8.0 * score), atol=1e-5)
+
+
+@given(hnp.arrays(np.uint8, st.integers(0, 70), elements=st.integers(0, 10)))
+def test_rows_are_left_out(excluded):
+    """Excluded rows have minus infinity, the others what they had."""
+    values = np.arange(len(excluded), dtype=np.float32)
+    leave_out_into(excluded, values)
+    expected = [-np.inf if why else place for place, why in enumerate(excluded.tolist())]
+    assert values.tolist() == expected
