@@ -171,8 +171,7 @@ class App:
             open_embedder, self.config.embedder, is_shared=self.config.auth.required
         )
         stack.push_async_callback(asyncio.to_thread, embedder.close)
-        keeping = await self._keep(stack, now_us)
-        store = keeping.store
+        store = (keeping := await self._keep(stack, now_us)).store
         models, reembedding = await open_models(
             stack, self.config, store, embedder, pool, measures, self.log
         )
@@ -214,8 +213,7 @@ class App:
             start_time_us=now_us,
             started_s=self.clock.monotonic_s(),
         )
-        reembedding.start(Seam(partitions.loaded, partitions.settle))
-        stack.push_async_callback(reembedding.close)
+        stack.push_async_callback(reembedding.start(Seam(partitions.loaded, partitions.settle)))
         return parts, loaded
 
     async def _keep(self, stack: contextlib.AsyncExitStack, now_us: int) -> Keeping:

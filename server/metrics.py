@@ -37,6 +37,21 @@ class PartitionMetrics:
 
 
 @dataclass(frozen=True)
+class ReembeddingMetrics:
+    """Metrics of embedding anew after a change of the model.
+
+    Attributes:
+        done: memories embedded anew.
+        left: those that are not yet.
+        held: users whose new vectors did not find what is stored.
+    """
+
+    done: Counter
+    left: Gauge
+    held: Gauge
+
+
+@dataclass(frozen=True)
 class Metrics:
     """The server's metrics.
 
@@ -55,9 +70,7 @@ class Metrics:
         waited: seconds in a queue, by queue.
         refused: calls refused since a queue was full, by queue.
         degraded: recalls answered with less than all of their channels, by reason.
-        reembedded: memories embedded anew after a change of the model.
-        reembedding_left: those that are not yet.
-        reembedding_held: users whose new vectors did not find what is stored.
+        reembedding: how far embedding anew is.
     """
 
     registry: CollectorRegistry
@@ -75,9 +88,7 @@ class Metrics:
     waited: Histogram
     refused: Counter
     degraded: Counter
-    reembedded: Counter
-    reembedding_left: Gauge
-    reembedding_held: Gauge
+    reembedding: ReembeddingMetrics
     _children: dict[tuple[Any, ...], Any] = field(default_factory=dict)
 
     def serve(self, address: str) -> None:
@@ -151,17 +162,7 @@ def create() -> Metrics:
             ("reason",),
             registry=registry,
         ),
-        reembedded=Counter(
-            "recalld_reembedded_memories", "Memories embedded anew", registry=registry
-        ),
-        reembedding_left=Gauge(
-            "recalld_reembedding_memories_left", "Memories to be embedded anew", registry=registry
-        ),
-        reembedding_held=Gauge(
-            "recalld_reembedding_users_held",
-            "Users whose new vectors are held back",
-            registry=registry,
-        ),
+        reembedding=_reembedding(registry),
     )
     _show_from_the_start(made)
     return made
@@ -188,6 +189,21 @@ def _partitions(registry: CollectorRegistry) -> PartitionMetrics:
     for outcome in LOAD_OUTCOMES:
         made.loads.labels(outcome)
     return made
+
+
+def _reembedding(registry: CollectorRegistry) -> ReembeddingMetrics:
+    """Metrics of embedding anew."""
+    return ReembeddingMetrics(
+        done=Counter("recalld_reembedded_memories", "Memories embedded anew", registry=registry),
+        left=Gauge(
+            "recalld_reembedding_memories_left", "Memories to be embedded anew", registry=registry
+        ),
+        held=Gauge(
+            "recalld_reembedding_users_held",
+            "Users whose new vectors are held back",
+            registry=registry,
+        ),
+    )
 
 
 def _show_from_the_start(made: Metrics) -> None:

@@ -110,7 +110,7 @@ class Reembedding:
         self._models = models
         self._section = section
         self._pool = pool
-        self._metrics = metrics
+        self._done = metrics.reembedding.done
         self._log = log
         self._switching = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
@@ -120,17 +120,18 @@ class Reembedding:
         for tenant, user_id, count in store.renewals.foreign(fingerprint):
             self.progress.left[tenant, user_id] = count
         self.progress.total = self.progress.left_count
-        metrics.reembedding_left.set_function(lambda: self.progress.left_count)
-        metrics.reembedding_held.set_function(lambda: len(self.progress.held))
+        metrics.reembedding.left.set_function(lambda: self.progress.left_count)
+        metrics.reembedding.held.set_function(lambda: len(self.progress.held))
 
     def is_pending(self, tenant: str, user_id: str) -> bool:
         """Whether a partition's stored rows are not all of the configured model."""
         return (tenant, user_id) in self.progress.left
 
-    def start(self, seam: Seam) -> None:
-        """Begin; a store that takes no writes stays as it is."""
+    def start(self, seam: Seam) -> Callable[[], Awaitable[None]]:
+        """Begin, and say how to stop; a store that takes no writes stays as it is."""
         if self.progress.left and not self._store.read_only_reason:
             self._task = asyncio.create_task(self._run(seam))
+        return self.close
 
     async def close(self) -> None:
         """Stop between two steps; what was made is kept."""
@@ -201,7 +202,7 @@ class Reembedding:
         ]
         await asyncio.wrap_future(self._store.renewals.put(renewals))
         made |= {one.label: one.source_hash for one in renewals}
-        self._metrics.reembedded.inc(len(batch))
+        self._done.inc(len(batch))
 
     async def _cues(self, record: MemoryRecord) -> Floats | None:
         """Vectors of a memory's cues, of similarity alone."""

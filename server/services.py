@@ -142,6 +142,20 @@ class Parts:
     started_s: float
 
 
+def make_recall(parts: Parts) -> Recall:
+    """The handler of Recall, on which others build."""
+    return Recall(
+        partitions=parts.partitions,
+        writer=parts.writer,
+        models=parts.models,
+        metrics=parts.metrics,
+        pool=parts.pool,
+        ranking=parts.config.ranking,
+        roles=parts.roles,
+        traces=parts.traces,
+    )
+
+
 class Table:
     """Handlers by method name; empty until everything is loaded."""
 
@@ -153,16 +167,7 @@ class Table:
     def fill(self, parts: Parts) -> None:
         """Make every handler."""
         self._screened = partial(screened_call, parts.screen, parts.pool)
-        recall = Recall(
-            partitions=parts.partitions,
-            writer=parts.writer,
-            models=parts.models,
-            metrics=parts.metrics,
-            pool=parts.pool,
-            ranking=parts.config.ranking,
-            roles=parts.roles,
-            traces=parts.traces,
-        )
+        recall = make_recall(parts)
         explaining = Explaining(parts.partitions, parts.traces, parts.pool)
         reading = Reading(parts.partitions)
         facts = Facts(
