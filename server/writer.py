@@ -233,8 +233,7 @@ class Writer:
             else StoredMemory(record, None, "")
             for label, record in change.rows.items()
         )
-        originals = call.screened.originals
-        sealed = tuple(sealed_values(change.rows.values(), originals, self._sealer))
+        sealed = tuple(sealed_values(change.rows.values(), call.screened.originals, self._sealer))
         future = self._store.submit(
             WriteBatch(call.tenant, revision, memories, request, change.order, sealed)
         )
