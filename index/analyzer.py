@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
@@ -81,6 +82,8 @@ class Tokens:
 
 NONE: frozenset[str] = frozenset()
 Words = tuple[str, ...]
+_Told = tuple[Sequence[str], Sequence[str], Sequence[str]]
+"""Words, stop words and identifiers, in reading order."""
 
 
 class _Pieces(NamedTuple):
@@ -97,6 +100,13 @@ class _Pieces(NamedTuple):
         if identifiers:
             self.identifiers[piece] = identifiers
         self.words[piece] = words
+
+    def told(self, piece: str) -> _Told | None:
+        """What is known of a piece, or None."""
+        words = self.words.get(piece)
+        if words is None:
+            return None
+        return words, self.stopped.get(piece, ()), self.identifiers.get(piece, ())
 
 
 class Analyzer:
@@ -146,7 +156,8 @@ class Analyzer:
             words, stopped, identifiers = self._read(folded)
             return Tokens(tuple(words or stopped), frozenset(identifiers))
         # No other run crosses a blank, so each piece is what it always was.
-        read = [self._read(piece) for piece in pieces]
+        known = self._known
+        read = [known.told(piece) or self._read(piece) for piece in pieces]
         if len(self._known.words) >= PIECE_CACHE_COUNT_MAX:
             # Not cleared: who looks into the old one finds it whole.
             self._known = _Pieces({}, {}, {})
@@ -159,7 +170,7 @@ class Analyzer:
         named = frozenset(name for _, _, identifiers in read for name in identifiers)
         return Tokens(tuple(words or stopped), named)
 
-    def _read(self, folded: str) -> tuple[list[str], list[str], list[str]]:
+    def _read(self, folded: str) -> _Told:
         """Words, stop words and identifiers of folded text, in reading order."""
         words: list[str] = []
         stopped: list[str] = []
