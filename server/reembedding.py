@@ -130,6 +130,8 @@ class Reembedding:
     def start(self, seam: Seam) -> Callable[[], Awaitable[None]]:
         """Begin, and say how to stop; a store that takes no writes stays as it is."""
         if self.progress.left and not self._store.read_only_reason:
+            counts = {"memories": self.progress.total, "users": len(self.progress.left)}
+            self._log.warning("embedding anew", reason="another model, or no vectors", **counts)
             self._task = asyncio.create_task(self._run(seam))
         return self.close
 
@@ -143,8 +145,6 @@ class Reembedding:
 
     async def _run(self, seam: Seam) -> None:
         fingerprint = self._models.current.fingerprint
-        counts = {"memories": self.progress.total, "users": len(self.progress.left)}
-        self._log.warning("embedding anew", reason="vectors of another model, or none", **counts)
         await asyncio.to_thread(self._store.renewals.drop_others, fingerprint)
         for key in list(self.progress.left):
             try:
