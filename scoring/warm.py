@@ -67,9 +67,10 @@ def _warm_vectors() -> None:
     scan.roughly_nearest_into((codes, steps), _ROWS, asked, weights, scale, _one())
     scan.rescore_into(vector, _ROWS, vector[0], _one())
     scan.nearest_into(vector, _ROWS, vector, weights, scale, _one(), _one())
-    bits, planes = np.zeros((1, 1), np.uint64), np.zeros((sketch.PLANE_COUNT, 1), np.uint64)
-    terms, numbers = np.ones((sketch.TERM_COUNT, 1), np.float32), np.ones(5, np.float32)
-    sketch.reach_into(bits, terms, planes, numbers, _one())
+    signs = np.zeros((1, 1, sketch.BLOCK_COUNT), np.uint64)
+    terms = np.ones((1, sketch.TERM_COUNT, sketch.BLOCK_COUNT), np.float32)
+    planes, numbers = np.zeros((sketch.PLANE_COUNT, 1), np.uint64), np.ones(5, np.float32)
+    sketch.reach_into(signs, terms, planes, numbers, _one())
     sketch.add_reach_into(_one(), scale, 1.0, 1.0, _one())
     sketch.leave_out_into(np.ones(1, np.uint8), _one())
 
