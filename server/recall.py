@@ -50,7 +50,6 @@ from recalld.storage.record import MemoryRecord
 from recalld.v1 import recall_service_pb2 as pb
 
 HITS = pb.RecallResponse.HITS_FIELD_NUMBER
-MEMORY = pb.Hit.MEMORY_FIELD_NUMBER
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +120,7 @@ class Recall:
         sent: list[bytes] = []
         size = 0
         for hit in found.hits:
-            memory = encoded.field(MEMORY, self.encoded.get(hit.record, found.now_us))
+            memory = self.encoded.get(hit.record, found.now_us)
             others = hits.wire_hit(hit, with_parts=request.explain).SerializeToString()
             sent.append(encoded.field(HITS, memory + others))
             size += len(sent[-1])
