@@ -13,8 +13,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
-import json
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -28,7 +26,7 @@ from numpy.typing import NDArray
 from recalld.index.batching import BatchingEmbedder
 from recalld.index.errors import EmbedQueueFull
 from recalld.index.renewal import renewed
-from recalld.server.indexing import embedded_text
+from recalld.server.indexing import embedded_text, source_hash
 from recalld.server.metrics import Metrics
 from recalld.server.models import Models
 from recalld.server.partition import Partition
@@ -235,8 +233,11 @@ class Reembedding:
         self, partition: Partition, key: Key, waiting: Sequence[Renewal]
     ) -> bool:
         """Whether the new vectors pass the probes, or do as well as the old; tells when not."""
-        records = dict(partition.records)
-        vectors = {one.label: one.vector for one in waiting}
+        # A memory that was changed since is embedded once more before the switch.
+        known = ((one, partition.records.get(one.label)) for one in waiting)
+        asked = [(one, rec) for one, rec in known if rec and source_hash(rec) == one.source_hash]
+        records = {one.label: record for one, record in asked}
+        vectors = {one.label: one.vector for one, _ in asked}
         found = await self_recall(records, vectors, self._models.current)
         least = self._section.switch_recall_min
         old = self._models.find(partition.index.fingerprint)
@@ -276,12 +277,6 @@ class Reembedding:
             self._told_s = time.monotonic()
             done = self.progress.total - self.progress.left_count
             self._log.info("embedding anew", done=done, of=self.progress.total)
-
-
-def source_hash(record: MemoryRecord) -> bytes:
-    """16 bytes over the texts of a memory that are embedded."""
-    texts = json.dumps([embedded_text(record), *record.relevant_when])
-    return hashlib.blake2b(texts.encode(), digest_size=16).digest()
 
 
 async def _rest(partition: Partition, made: Mapping[int, bytes]) -> list[MemoryRecord]:
