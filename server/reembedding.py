@@ -259,8 +259,10 @@ class Reembedding:
     async def _switch(self, partition: Partition, key: Key, waiting: Sequence[Renewal]) -> None:
         """Exchange the vectors, in the store and then in the index; the lock is held."""
         fingerprint = self._models.current.fingerprint
-        vectors = {one.label: one.vector for one in waiting}
-        cues = {one.label: one.cues for one in waiting if one.cues is not None}
+        # Some may have been purged since these were read.
+        there = [one for one in waiting if one.label in partition.records]
+        vectors = {one.label: one.vector for one in there}
+        cues = {one.label: one.cues for one in there if one.cues is not None}
         fresh = self._models.index(fingerprint)
         loop = asyncio.get_running_loop()
         fresh.generation = await loop.run_in_executor(
