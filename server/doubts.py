@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from recalld.index.judge import Judge, Stand
 from recalld.index.nearest import nearest
 from recalld.scoring.params import Scale
-from recalld.server import conflicts
+from recalld.server import conflicts, numbered
 from recalld.server.change import Change
 from recalld.server.claims import Features, features, is_same, may_differ
 from recalld.server.partition import CURRENT, TOPIC_KINDS, slot_of
@@ -156,9 +156,12 @@ def _judged(change: Change, record: MemoryRecord, held: Neighbours, judge: Judge
         return Found(contradicted_ids, outdated_ids)
     if (told := _told(change, record, held)) is not None:
         return _doubt(change, record, told)
-    worst = int(np.argmax(shares[:, Stand.CONTRADICTION]))
-    if shares[worst, Stand.CONTRADICTION] >= CONTRADICTED_MIN:
-        return _oppose(change, record, held[worst][0])
+    opposed = shares[:, Stand.CONTRADICTION]
+    for place in np.argsort(-opposed, kind="stable")[: int((opposed >= CONTRADICTED_MIN).sum())]:
+        other = held[place][0]
+        # Room 302 contradicts nothing that is said of room 301.
+        if not numbered.are_apart(change.claim(other), change.claim(record)):
+            return _oppose(change, record, other)
     return Found()
 
 
