@@ -1,7 +1,8 @@
 """Things that bear numbers: whether two statements are about neighbours, like rooms 301 and 302.
 
 Pure functions of claims, by words alone. A number is a name where a statement begins with it and
-the word before it is no preposition: "room 301 has a projector", not "the meeting is at 10".
+the word before it is no preposition: "room 301 has a projector", not "the meeting is at 10" or "the
+key is in box 774", where the number is what is said.
 """
 
 from __future__ import annotations
@@ -15,17 +16,12 @@ WORD_COUNT_MAX, HAN_COUNT_MAX = 2, 4
 
 
 def are_apart(one: Claim, other: Claim) -> bool:
-    """Whether both begin with a thing of one sort, of different numbers, and say different things.
-
-    Where all else is the same, the number is what they say: box 774, or 777, holds the key.
-    """
+    """Whether both begin with a thing of one sort, of different numbers."""
     begins, other_begins = _numbered(one), _numbered(other)
     if begins is None or other_begins is None:
         return False
     (thing, number), (other_thing, other_number) = begins, other_begins
-    rest = [word for word in one.words if word != number]
-    other_rest = [word for word in other.words if word != other_number]
-    return thing == other_thing and number != other_number and rest != other_rest
+    return thing == other_thing and number != other_number
 
 
 def _numbered(claim: Claim) -> tuple[str, str] | None:

@@ -19,7 +19,7 @@ from recalld.server.numbered import are_apart
         ("Box 774 is on shelf 7", "Box 774 is on shelf 9", False),
         ("Box 774 is green", "Room 777 is red", False),
         ("The key is in box 774", "The key is in box 777", False),
-        ("Box 774 holds it", "Box 777 holds it", False),
+        ("Box 774 is on shelf 7", "Box 777 is on shelf 7", True),
         ("The meeting is at 10 on Monday", "The meeting is at 11 on Friday", False),
         ("会议在 3 点开始", "会议在 4 点才开始", False),
         ("30 guests come", "40 guests are invited", False),
