@@ -38,6 +38,7 @@ class Bench:
 
 BENCHES: Mapping[str, Bench] = {
     "kernels": Bench(),
+    "search": Bench(),
     "embedder": Bench(quick=()),
     "store": Bench(),
     "writes": Bench(),
@@ -46,6 +47,7 @@ BENCHES: Mapping[str, Bench] = {
     "fairness": Bench(quick=None),  # floods with texts take minutes
     "restart": Bench(),
     "purge": Bench(quick=("--memories", "10000")),
+    "disturbance": Bench(),
 }
 
 

@@ -1,24 +1,24 @@
 """What a search of one partition costs, stage by stage, beside the cheapest search there can be.
 
-    python -m recalld.bench.bench_search [--quick] [--json FILE]
+    python -m recalld.bench.bench_search [--quick] [--json FILE] [--markdown FILE]
 
 Processor time of one thread, microseconds, so that other work on the machine counts as little as
 it can; every figure is the least of many batches. The floor is what it takes to read the vectors
 once and to let NumPy find the nearest ones. It starts no server and embeds nothing.
 """
 
-import argparse
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 
-from recalld.bench.bench_kernels import DAY_US, DIM, NOW_US, spell, unit_vectors
-from recalld.bench.report import Figure, Report, Table, publish
+from recalld.bench import goals
+from recalld.bench.bench_kernels import DAY_US, NOW_US, spell
+from recalld.bench.corpus import DIM, unit_vectors
+from recalld.bench.report import QUICK, Figure, Report, Table, command, provenance
 from recalld.index import role_catalogue
 from recalld.index.columns import IndexRow
 from recalld.index.conditions import Filter, NumberIn
@@ -175,12 +175,12 @@ def stages_of(index: PartitionIndex, plan: QueryPlan, batches: int) -> dict[str,
     return {f"stage: {name}": least_us(call, batches) for name, call in calls.items()}
 
 
-def measure(batches: int) -> Report:
-    """Run all sizes."""
+def measure(batches: int, sizes: Sequence[int] = SIZES) -> Report:
+    """Run some sizes."""
     columns: dict[str, dict[int, float]] = {}
     model = role_model()
     plans = plans_of(model)
-    for count in SIZES:
+    for count in sizes:
         index = filled(count)
         found = floor_of(count, batches)
         for name, some in plans.items():
@@ -190,29 +190,23 @@ def measure(batches: int) -> Report:
             columns.setdefault(name, {})[count] = value
     vectors = unit_vectors(1, 2)
     asking = least_us(lambda _: model.ask(vectors, (1.0,)), batches)
-    columns["stage: situations of a request"] = dict.fromkeys(SIZES, asking)
+    columns["stage: situations of a request"] = dict.fromkeys(sizes, asking)
     figures: dict[str, Figure] = {
-        f"{name.replace(', ', '_').replace(': ', '_').replace(' ', '_')}_{count}_us": value
+        f"{name.replace(',', '').replace(':', '').replace(' ', '_')}_us_{count}": value
         for name, row in columns.items()
         for count, value in row.items()
     }
     table = Table(
         f"Microseconds of processor, one thread, {DIM} dimensions, k {K}",
-        ["what", *(f"{count:,} rows" for count in SIZES)],
-        [[name, *(f"{row[count]:g}" for count in SIZES)] for name, row in columns.items()],
+        ["what", *(f"{count:,} rows" for count in sizes)],
+        [[name, *(f"{row[count]:g}" for count in sizes)] for name, row in columns.items()],
     )
-    return Report(figures, [table])
+    return Report(provenance() | figures, [table, goals.table_of("search", figures)])
 
 
 def main() -> None:
     """Measure, print and, if asked, write the figures to a file."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="fewer batches")
-    parser.add_argument("--json", type=Path, help="also write the figures to this file")
-    arguments = parser.parse_args()
-    publish(measure(30 if arguments.quick else 300), arguments.json)
+    command(__doc__, lambda given: measure(30 if given.quick else 300), QUICK)
 
 
 if __name__ == "__main__":

@@ -101,6 +101,13 @@ GOALS = (
         for kernel, read in (("scan_int8", "read_int8"), ("rescore_float32", "read_float32"))
     ),
     Goal(
+        "search of 1,000 memories by text, all channels: processor time",
+        "search.text_all_channels_us_1000",
+        500.0,
+        "us",
+        beside="search.NumPy_nearest_us_1000",
+    ),
+    Goal(
         "durable write of one memory: p50",
         "writes.single_p50_ms",
         4.0,
@@ -132,6 +139,20 @@ GOALS = (
     ),
     Goal(
         "errors under open-loop load at 70 % of the peak", "load.errors", 0.0, beside="load.seconds"
+    ),
+    *(
+        Goal(
+            f"recalls beside {work}: p99 against the quiet one",
+            f"disturbance.{work.replace(' ', '_')}_p99_to_quiet",
+            1.5,
+            beside=f"disturbance.{work.replace(' ', '_')}_quiet_p99_ms",
+        )
+        for work in (
+            "snapshot",
+            "writes with checkpoints",
+            "purge of a small user",
+            "purge of the large user",
+        )
     ),
 )
 

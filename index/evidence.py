@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,7 @@ Words = dict[Channel, FloatPair]
 FLAT_TABLE = flat_table()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class VectorPart:
     """One kind of vector, the rows' and the queries'.
 
@@ -41,6 +42,11 @@ class VectorPart:
     queries: Floats
     weights: Floats
 
+    @cached_property
+    def codes(self) -> tuple[NDArray[np.int16], Floats]:
+        """The queries in 8 bits, and their steps."""
+        return query_codes(self.queries)
+
     def empty(self) -> FloatPair:
         """Return room for what the channel says of every row."""
         return np.empty(self.block.count, np.float32), np.empty(self.block.count, np.float32)
@@ -53,8 +59,7 @@ class VectorPart:
     def rough(self, rows: Rows, said: FloatPair) -> None:
         """Write the normalised score of some rows by an 8-bit scan."""
         block = self.block.codes, self.block.scales
-        queries = query_codes(self.queries)
-        roughly_nearest_into(block, rows, queries, self.weights, self.numbers, said[1])
+        roughly_nearest_into(block, rows, self.codes, self.weights, self.numbers, said[1])
 
 
 Parts = list[VectorPart]

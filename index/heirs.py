@@ -19,6 +19,7 @@ from recalld.index.plan import QueryPlan
 from recalld.scoring import masks
 from recalld.scoring.hand_over import handing_on_into, inherit_into
 from recalld.scoring.params import Channel
+from recalld.scoring.rank import Rows
 
 # What was replaced again and again is followed this far.
 STEPS_MAX = 16
@@ -77,6 +78,16 @@ def handing_on(
     doubts = columns.small[masks.DOUBT]
     places = places[: handing_on_into(excluded, doubts, *heirs, places)]
     return Heirs(heirs.older[places], heirs.heir[places])
+
+
+def handing_on_to(heirs: Heirs, rows: Rows, count: int) -> Heirs:
+    """Keep the pairs whose heir is among some of `count` rows."""
+    if not len(heirs.older):
+        return heirs
+    is_named = np.zeros(count, dtype=np.bool_)
+    is_named[rows] = True
+    fit = is_named[heirs.heir]
+    return Heirs(heirs.older[fit], heirs.heir[fit]) if fit.any() else NO_HEIRS
 
 
 def inherit(

@@ -22,7 +22,7 @@ from recalld.index.evidence import Parts, VectorPart, Words, rules_of
 from recalld.index.exact import SCAN_COUNT_MIN, SCAN_SLACK
 from recalld.index.filter import exclude
 from recalld.index.generation import Generation
-from recalld.index.heirs import NO_HEIRS, Heirs, handing_on, inherit
+from recalld.index.heirs import NO_HEIRS, Heirs, handing_on, handing_on_to, inherit
 from recalld.index.newer import PLACE_COUNT, newer_first
 from recalld.index.plan import QueryPlan, Ranking
 from recalld.index.relation import beside
@@ -148,6 +148,7 @@ class Searcher:
                 slack += float(weights.channels[part.channel]) * step
             inherit(heirs, parts, rough, roughly=True)
             rows = promising(candidates._replace(said=rough), weights, k, slack)
+            heirs = handing_on_to(heirs, rows, len(candidates.facts[0]))
         for part in parts:
             part.exact(rows, said[part.channel])
         inherited = inherit(heirs, parts, said)

@@ -235,8 +235,9 @@ def _cut(ranked: Ranked, min_score: float | None) -> Ranked:
     stays = scores >= lowest
     if min_score is None and weights.channels[Channel.TIME] > 0:
         # What lies in the time asked about is asked for, whatever else it says.
-        stays |= ranked.evidence[Channel.TIME] >= 1.0
-    return ranked.taken(np.flatnonzero(stays))
+        in_time = ranked.evidence[Channel.TIME] >= 1.0
+        return ranked.taken(np.flatnonzero(stays | in_time))
+    return ranked.taken(slice(int(np.count_nonzero(stays))))
 
 
 def first_of(ranked: Ranked, k: int) -> Ranked:

@@ -21,15 +21,14 @@ _WORD = re.compile(
     r"[a-z]+(?:['’][a-z]+)?|[\u3400-\u9fff]|[a-z0-9_.\-/@#+]*\d(?:[a-z0-9_.\-/@#+]*[a-z0-9_@#+])?"
 )
 _CLAUSE = re.compile(r"[,，;；。!！?？]|\. ")
-_HAN = re.compile(r"[\u3400-\u9fff]")
-_NAME = re.compile(r"\b[A-Z][\w'-]+")
+_HAN, _NAME = re.compile(r"[\u3400-\u9fff]"), re.compile(r"\b[A-Z][\w'-]+")
 _NUMERALS = """zero one two three four five six seven eight nine ten eleven twelve"""
 _DIGITS = {word: str(number) for number, word in enumerate(_NUMERALS.split())}
 _HAN_DIGITS = str.maketrans("〇零一二两三四五六七八九", "001223456789")
 _LIGHT = frozenset({"a", "an", "the", "that", "is", "are", "am", "be", "do", "does", "so", "very"})
 _LIGHT |= frozenset("的了是着呢吧啊呀哦正已经") | {"really", "just", "also", "please", "been"}
+_WITHOUT_NOT = {"ca": "can", "wo": "will"}
 _SPEAKER = frozenset({"i", "my", "me", "mine", "we", "our", "us", "我", "们", "咱"})
-
 
 SAME_SHARE = 0.6
 """Share of a clause's Chinese pairs that an older text holds when it is of the same thing."""
@@ -139,6 +138,12 @@ class Claim:
         return Counter([_stem(word) for word in latin] + pairs)
 
     @cached_property
+    def affirmed(self) -> tuple[str, ...]:
+        """What is left of its words, in order, without what denies: stems, the speaker one way."""
+        words = Claim(cues.NEGATING.sub(" ", self.folded)).bare
+        return tuple(_stem(_WITHOUT_NOT.get(word, word)) for word in words)
+
+    @cached_property
     def bare(self) -> tuple[str, ...]:
         """Words without those that change nothing, the speaker spelled one way."""
         return tuple("i" if word in _SPEAKER else word for word in self.words if word not in _LIGHT)
@@ -164,6 +169,14 @@ def is_same(one: Claim, other: Claim) -> bool:
     if _HAN.search(one.folded + other.folded):
         return _without_speaker(one) == _without_speaker(other)
     return True
+
+
+def is_denied(one: Claim, other: Claim) -> bool:
+    """Whether one text is the other with a denial put in: "dogs are (not) allowed"."""
+    if (one.numbers, one.names) != (other.numbers, other.names):
+        return False
+    is_more = len(set(one.affirmed) - {"i"}) > 1
+    return is_more and one.affirmed == other.affirmed and {one.negations, other.negations} == {0, 1}
 
 
 def _without_speaker(claim: Claim) -> list[str]:

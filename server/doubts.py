@@ -22,7 +22,7 @@ from recalld.index.nearest import nearest
 from recalld.scoring.params import Scale
 from recalld.server import conflicts, numbered
 from recalld.server.change import Change
-from recalld.server.claims import Features, features, is_same, may_differ
+from recalld.server.claims import Features, features, is_denied, is_same, may_differ
 from recalld.server.partition import CURRENT, TOPIC_KINDS, slot_of
 from recalld.server.precedence import holds_now, rank
 from recalld.storage.record import Importance, Kind, MemoryRecord, Status
@@ -156,11 +156,14 @@ def _judged(change: Change, record: MemoryRecord, held: Neighbours, judge: Judge
         return Found(contradicted_ids, outdated_ids)
     if (told := _told(change, record, held)) is not None:
         return _doubt(change, record, told)
+    claim = change.claim(record)
+    if denied := [other for other, _ in held if is_denied(change.claim(other), claim)]:
+        return _oppose(change, record, denied[0])
     opposed = shares[:, Stand.CONTRADICTION]
     for place in np.argsort(-opposed, kind="stable")[: int((opposed >= CONTRADICTED_MIN).sum())]:
         other = held[place][0]
         # Room 302 contradicts nothing that is said of room 301.
-        if not numbered.are_apart(change.claim(other), change.claim(record)):
+        if not numbered.are_apart(change.claim(other), claim):
             return _oppose(change, record, other)
     return Found()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 
 import numpy as np
@@ -92,10 +93,12 @@ class Remember:
             for draft, row, own in zip(drafts, whole, cues, strict=True)
         ]
 
-    def _plan(
+    async def _plan(
         self, change: Change, drafts: list[Draft], timed: list[bool], call: Call
     ) -> pb.RememberResponse:
         """Place every memory in turn; later ones see earlier ones.
+
+        Calls that wait have their turn between two memories.
 
         Args:
             change: the plan.
@@ -107,6 +110,7 @@ class Remember:
         values = self.roles.values if self.roles is not None else None
         for draft, has_event_time in zip(drafts, timed, strict=True):
             assert draft.vector is not None
+            await asyncio.sleep(0)
             if was_purged(self.tombstones, draft.record, has_event_time=has_event_time):
                 placements.append(None)
                 continue

@@ -12,8 +12,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Hashable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import tzinfo
 from typing import Any, TypeVar
 
@@ -80,6 +81,7 @@ class Writer:
         self._revisions = store.revisions()
         self._published = dict(self._revisions)
         self._tasks: dict[Hashable, asyncio.Task[Any]] = {}
+        self._orders: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     def revision(self, tenant: str) -> int:
         """Newest revision handed out to a tenant."""
@@ -160,10 +162,12 @@ class Writer:
         self,
         call: Call,
         partition: Partition,
-        plan: Callable[[Change], R],
+        plan: Callable[[Change], R | Awaitable[R]],
         row: StoredRequest | None,
     ) -> R:
         """Plan under the partition's lock, commit, publish; only inside `once`.
+
+        A long plan is awaited, and pauses so that recalls need not wait for it.
 
         Returns the plan's response with its revision, 0 when nothing was written.
 
@@ -174,18 +178,22 @@ class Writer:
         async with partition.lock, contextlib.AsyncExitStack() as held:
             # The last moment: what is committed has to be published, whoever waits.
             call.check_deadline()
-            revision = self.revision(call.tenant) + 1
-            change = Change(partition, revision, self._next_label, call.now_us)
-            response = plan(change)
-            if self.quota is not None:
-                held.enter_context(self.quota.room_for(change))
-            is_changed = bool(change.rows or change.order)
-            if not is_changed:
-                revision -= 1
-            response.revision = revision if is_changed else 0  # type: ignore[attr-defined]
-            if is_changed or row is not None:
-                started_s = call.clock.monotonic_s()
-                await self._commit(call, change, revision, response, row)
+            committed = None  # Revisions are handed out and submitted in one order.
+            async with self._orders[call.tenant]:
+                revision = self.revision(call.tenant) + 1
+                change = Change(partition, revision, self._next_label, call.now_us)
+                planned = plan(change)
+                response = await planned if isinstance(planned, Awaitable) else planned
+                if self.quota is not None:
+                    held.enter_context(self.quota.room_for(change))
+                is_changed = bool(change.rows or change.order)
+                revision -= not is_changed
+                response.revision = revision if is_changed else 0  # type: ignore[attr-defined]
+                if is_changed or row is not None:
+                    started_s = call.clock.monotonic_s()
+                    committed = self._submit(call, change, revision, response, row)
+            if committed is not None:
+                await self._durable(committed, len(change.rows))
                 self._metrics.stage.labels("commit").observe(call.clock.monotonic_s() - started_s)
             if change.order is not None:
                 await self._withdraw(partition, change.order)
@@ -198,18 +206,15 @@ class Writer:
         """One fresh label."""
         return self._store.allocate_labels(1)[0]
 
-    async def _commit(
+    def _submit(
         self,
         call: Call,
         change: Change,
         revision: int,
         response: Message,
         row: StoredRequest | None,
-    ) -> None:
-        """Make the rows (and the answer, under its request id) durable.
-
-        No pause between planning and submitting.
-        """
+    ) -> Future[None]:
+        """Hand the rows, and the answer under its request id, to the store."""
         request = None
         if row is not None:
             request = StoredRequest(
@@ -233,11 +238,14 @@ class Writer:
             WriteBatch(call.tenant, revision, memories, request, change.order, sealed)
         )
         self._revisions[call.tenant] = revision
-        self.waiting_row_count += len(memories)
+        return future
+
+    async def _durable(self, committed: Future[None], row_count: int) -> None:
+        self.waiting_row_count += row_count
         try:
-            await asyncio.wrap_future(future)
+            await asyncio.wrap_future(committed)
         finally:
-            self.waiting_row_count -= len(memories)
+            self.waiting_row_count -= row_count
 
     async def _withdraw(self, partition: Partition, order: PurgeOrder) -> None:
         """Take purged rows from readers.

@@ -110,8 +110,7 @@ class SnapshotFolder:
         assert NAME.fullmatch(name)
         self.require_free(name)
         self._path.mkdir(mode=DIRECTORY_MODE, exist_ok=True)
-        unfinished = self._path / f"{UNFINISHED_PREFIX}{name}"
-        unfinished.mkdir(mode=DIRECTORY_MODE)
+        unfinished = self._unfinished(name)
         try:
             database = unfinished / "recalld-1.duckdb"
             store.copy_to(database)
@@ -207,11 +206,7 @@ class SnapshotFolder:
         return count
 
     def _purge(
-        self,
-        listed: Listed,
-        tombstones: Tombstones,
-        legacy: Legacy,
-        textless_methods: frozenset[str],
+        self, listed: Listed, tombstones: Tombstones, legacy: Legacy, textless: frozenset[str]
     ) -> bool:
         """Rewrites or removes one snapshot; tells whether it had to."""
         if listed.manifest is None or self.verify(listed.name):
@@ -227,18 +222,23 @@ class SnapshotFolder:
         store = DuckDBStore(work, self._options)
         try:
             store.purges.adopt(legacy)
-            store.purges.drop(condemned, textless_methods)
+            store.purges.drop(condemned, textless)
             store.rewrite()
         finally:
             store.close()
         self._replace(folder, listed.manifest, work)
         return True
 
+    def _unfinished(self, name: str) -> Path:
+        """An empty folder; what a failed attempt could not remove is removed now."""
+        path = self._path / f"{UNFINISHED_PREFIX}{name}"
+        shutil.rmtree(path, ignore_errors=True)
+        path.mkdir(mode=DIRECTORY_MODE)
+        return path
+
     def _copied(self, folder: Path, present: Manifest) -> Path:
         """A data directory of its own with the database of a snapshot."""
-        work = self._path / f"{UNFINISHED_PREFIX}{present.name}"
-        shutil.rmtree(work, ignore_errors=True)
-        work.mkdir(mode=DIRECTORY_MODE)
+        work = self._unfinished(present.name)
         shutil.copyfile(folder / present.database.name, work / DATABASE_NAME)
         return work
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.server.claims import Claim, features, is_same, may_differ
+from recalld.server.claims import Claim, features, is_denied, is_same, may_differ
 
 ROOT = Path(__file__).resolve().parents[2]
 LINES = (ROOT / "tests" / "data" / "claim_pairs.jsonl").read_text(encoding="utf-8").splitlines()
@@ -121,3 +121,32 @@ def test_the_cheap_test_never_passes_over_a_pair(older: str, newer: str) -> None
 def test_a_full_stop_is_no_part_of_an_identifier(text: str) -> None:
     """A text with and without its full stop says the same."""
     assert is_same(Claim(text), Claim(f"{text}."))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "denied"),
+    [
+        ("Dogs are allowed in room 301", "Dogs are not allowed in room 301", True),
+        (
+            "The garage door opens to the street",
+            "The garage door does not open to the street",
+            True,
+        ),
+        ("My sister can drive", "My sister can't drive", True),
+        ("The shop will deliver", "The shop won't deliver", True),
+        ("I have a dishwasher", "We don't have a dishwasher", True),
+        ("家里有洗碗机", "家里没有洗碗机", True),
+        ("301房间可以带狗", "301房间不可以带狗", True),
+        ("Dogs are allowed in room 301", "Dogs are not allowed in room 302", False),
+        ("I like olives", "I don't like anchovies", False),
+        ("My sister can drive", "My brother can't drive", False),
+        ("I don't like olives", "We do not like olives", False),
+        ("I smoke", "I no longer smoke", False),
+        ("Yes", "No", False),
+        ("我喜欢香菜", "我不喜欢芹菜", False),
+    ],
+)
+def test_a_denial_is_the_same_text_denied(one: str, other: str, denied: bool) -> None:
+    """Two texts deny one another when they differ in the denial alone."""
+    assert is_denied(Claim(one), Claim(other)) == denied
+    assert is_denied(Claim(other), Claim(one)) == denied

@@ -207,3 +207,20 @@ async def test_caller_leaves_before_its_turn() -> None:
         await first
         await core.writer.drain()
         assert [m.content for m in await core.listed("u")] == ["milk"]
+
+
+async def test_a_long_write_lets_others_in(core: Core) -> None:
+    """While many memories are placed, recalls are answered, and other users' writes of the tenant
+    get revisions of their own."""
+    many = [memory(f"note {n} of the shelf", kind=4) for n in range(100)]
+    long = asyncio.ensure_future(core.remember("u", *many))
+    others = [asyncio.ensure_future(core.remember(f"v{n}", memory("tea"))) for n in range(5)]
+    asked = 0
+    while not long.done():
+        await core.recall("v0", text="tea")
+        await asyncio.sleep(0)
+        asked += 1
+    assert asked > 1
+    done = [await long, *[await other for other in others]]
+    assert sorted(one.revision for one in done) == list(range(1, 7))
+    assert len(await core.listed("u")) == 100
