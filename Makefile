@@ -11,7 +11,7 @@ PY := $(BIN)/python
 export HNSWLIB_NO_NATIVE := 1
 
 .PHONY: help setup run test test-fast lint types fmt gen gen-check proto-lint proto-baseline model model-fast eval bench \
-	fit-weights 	golden-update load-test bench-peers bench-overload bench-soak test-isolation test-nojit test-bounds test-crash train-relevance train-judge wheel wheel-test lock ci clean view
+	fit-weights 	golden-update load-test bench-peers bench-large bench-overload bench-soak test-isolation test-nojit test-bounds test-crash train-relevance train-judge wheel wheel-test lock ci clean view
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -105,6 +105,9 @@ load-test: setup build/ghz ## recalls by key, vector and text by ghz against the
 	$(BIN)/recalld import build/load-test.jsonl --user load-test --resume
 	$(BIN)/recalld remember "Allergic to peanuts" --user load-test --key allergy
 	for call in recall recall_vector recall_text; do build/ghz --config bench/ghz/$$call.toml --duration 10s 127.0.0.1:7600; done
+
+bench-large: setup ## one user with 100,000 memories beside NumPy and hnswlib; a minute
+	$(PY) -m recalld.bench.bench_large
 
 bench-overload: setup ## what is still answered at three times the peak; about two minutes
 	$(PY) -m recalld.bench.bench_overload

@@ -25,6 +25,8 @@ from recalld.scoring.topk import kth_largest
 # Of the rows that may reach most, this many per hit are looked at exactly to find the bar.
 PROBES_PER_HIT = 4
 PROBE_COUNT_MIN = 64
+# Up to this many rows that match, a look at each costs no more than finding the few.
+LOOK_COUNT_MAX = 2_000
 # The graph is asked for this many rows per hit wanted, and never for fewer than the minimum.
 GRAPH_PER_HIT = 4
 GRAPH_COUNT_MIN = 256
@@ -84,7 +86,8 @@ def is_worth_a_pass(
         generation.sketch is not None
         and plan.fusion == Fusion.WEIGHTED
         and len(parts) == 1
-        and matched > max(PASS_SHARE_MIN * generation.columns.count, PROBES_PER_HIT * k)
+        and matched > max(LOOK_COUNT_MAX, PASS_SHARE_MIN * generation.columns.count)
+        and matched > PROBES_PER_HIT * k
     )
 
 

@@ -17,20 +17,12 @@ from numpy.typing import NDArray
 
 from recalld.index.exact import VectorBlock
 from recalld.index.growth import grown
-from recalld.scoring.sketch import (
-    ERROR,
-    LEVEL_MAX,
-    OFFSET,
-    PLANE_COUNT,
-    STRETCH,
-    TERM_COUNT,
-    reach_into,
-)
+from recalld.scoring.sketch import BLOCK_COUNT, LEVEL_MAX, PLANE_COUNT, TERM_COUNT, reach_into
 
 Floats = NDArray[np.float32]
 WIDTH = 5.0
-# Rows below which a look at each of them in 8 bits is as fast.
-SKETCH_COUNT_MIN = 16_384
+# Rows below which a look at each of them in 8 bits is as fast: measured.
+SKETCH_COUNT_MIN = 8_192
 # Share of the rows from which on a pass over all sketches costs less than a look at each row that
 # matches: 3 ns against 14 in 8 bits and as much again for its factors, measured at 100,000 rows.
 PASS_SHARE_MIN = 0.05
@@ -47,8 +39,8 @@ class SketchBlock:
     """Immutable view of sketches, appended beyond `count`.
 
     Attributes:
-        codes: uint64[words, capacity]; terms: float32[TERM_COUNT, capacity]; see
-            recalld.scoring.sketch.
+        codes: uint64[blocks, words, BLOCK_COUNT]; terms: float32[blocks, TERM_COUNT, BLOCK_COUNT];
+            see recalld.scoring.sketch.
         centre: float32[dim], from which all rows are seen; a mean of some makes bounds tight, any
             other keeps them right.
         count: rows in use.
@@ -62,52 +54,58 @@ class SketchBlock:
     @staticmethod
     def of(vectors: Floats) -> SketchBlock:
         """Make the block of at least one row, float32[n, dim]; its mean is the centre."""
-        dim = vectors.shape[1]
-        empty = SketchBlock(
-            np.zeros((-(-dim // _WORD_BITS), 0), np.uint64),
-            np.zeros((TERM_COUNT, 0), np.float32),
-            vectors.mean(axis=0),
-            0,
-        )
-        return empty.appended(vectors)
+        return SketchBlock.empty(vectors.mean(axis=0)).appended(vectors)
+
+    @staticmethod
+    def empty(centre: Floats) -> SketchBlock:
+        """Make a block without rows."""
+        words = -(-centre.size // _WORD_BITS)
+        codes = np.zeros((0, words, BLOCK_COUNT), np.uint64)
+        return SketchBlock(codes, np.zeros((0, TERM_COUNT, BLOCK_COUNT), np.float32), centre, 0)
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of memory that the rows take."""
+        return self.count * 4 * (2 * len(self.codes) + TERM_COUNT)
 
     def appended(self, vectors: Floats) -> SketchBlock:
         """Return the next view, with float32[m, dim] rows behind the present ones.
 
         Complexity: m * dim^2 multiplications.
         """
-        end = self.count + len(vectors)
-        block = replace(
-            self,
-            codes=grown(self.codes, self.count, end, axis=1),
-            terms=grown(self.terms, self.count, end, axis=1),
-            count=end,
-        )
         apart = vectors - self.centre
-        lengths = np.linalg.norm(apart, axis=1)
         turned = apart @ rotation(self.centre.size)
         sums = np.abs(turned).sum(axis=1)
-        new = slice(self.count, end)
-        block.codes[:, new] = _bits(turned > 0)
+        squares = np.square(apart).sum(axis=1)
         # Of a row at the centre nothing is left to be sketched.
-        known = sums > 0
-        squares = np.square(lengths)
-        stretch = np.divide(squares, sums, out=np.zeros_like(sums), where=known)
+        stretch = np.divide(squares, sums, out=np.zeros_like(sums), where=sums > 0)
         # With a = sums / (length * sqrt(dim)), the error is length * sqrt(1 / a^2 - 1).
         rest = np.maximum(np.square(stretch) * self.centre.size - squares, 0.0)
-        block.terms[STRETCH, new] = stretch
-        block.terms[OFFSET, new] = apart @ self.centre
-        block.terms[ERROR, new] = np.sqrt(rest / max(1, self.centre.size - 1))
-        return block
+        error = np.sqrt(rest / max(1, self.centre.size - 1))
+        return self._with(
+            _bits(turned > 0), np.stack([stretch, apart @ self.centre, error], axis=1)
+        )
 
     def compacted(self, rows: NDArray[np.int64]) -> SketchBlock:
         """Return a block of its own storage that holds `rows` only."""
-        return SketchBlock(
-            np.ascontiguousarray(self.codes[:, rows]),
-            np.ascontiguousarray(self.terms[:, rows]),
-            self.centre,
-            len(rows),
+        blocks, places = np.divmod(rows, BLOCK_COUNT)
+        kept = self.codes[blocks, :, places], self.terms[blocks, :, places]
+        return SketchBlock.empty(self.centre)._with(*kept)
+
+    def _with(self, codes: NDArray[np.uint64], terms: Floats) -> SketchBlock:
+        """Return the next view, with rows of uint64[m, words] and float32[m, TERM_COUNT]."""
+        end = self.count + len(codes)
+        used, needed = -(-self.count // BLOCK_COUNT), -(-end // BLOCK_COUNT)
+        block = replace(
+            self,
+            codes=grown(self.codes, used, needed),
+            terms=grown(self.terms, used, needed),
+            count=end,
         )
+        blocks, places = np.divmod(np.arange(self.count, end), BLOCK_COUNT)
+        block.codes[blocks, :, places] = codes
+        block.terms[blocks, :, places] = terms
+        return block
 
     def reach(self, query: Floats) -> Floats:
         """Return for each row float32[count] what its cosine with float32[dim] hardly exceeds."""
@@ -115,7 +113,7 @@ class SketchBlock:
         turned = apart @ rotation(query.size)
         step = np.float32(max(np.abs(turned).max(), np.finfo(np.float32).tiny) / LEVEL_MAX)
         levels = np.rint((turned / step + LEVEL_MAX) / 2).astype(np.uint8)
-        planes = np.ascontiguousarray(_bits(levels & _PLANES != 0).T)
+        planes = _bits(levels & _PLANES != 0)
         left = turned - step * (2 * levels.astype(np.float32) - LEVEL_MAX)
         spreads = [WIDTH * float(np.linalg.norm(part)) for part in (apart, left)]
         numbers = [step, LEVEL_MAX * query.size, float(self.centre @ query), *spreads]
@@ -160,9 +158,9 @@ def rotation(dim: int) -> Floats:
 
 
 def _bits(signs: NDArray[np.bool_]) -> NDArray[np.uint64]:
-    """Pack bool[n, dim] into uint64[words, n]."""
+    """Pack bool[n, dim] into uint64[n, words]."""
     packed = np.packbits(signs, axis=1, bitorder="little")
     words = -(-signs.shape[1] // _WORD_BITS)
     padded = np.zeros((len(signs), words * _WORD_BITS // 8), np.uint8)
     padded[:, : packed.shape[1]] = packed
-    return padded.view(np.uint64).T
+    return padded.view(np.uint64)

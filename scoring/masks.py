@@ -17,6 +17,7 @@ from recalld.scoring.params import (
     CONFLICTED,
     EXPIRED,
     PRIVATE,
+    SHARED,
     STATUS_COUNT,
     SUPERSEDED,
     SYSTEM,
@@ -84,6 +85,21 @@ _BY_STATUS = np.array(
 _BY_STATUS.flags.writeable = False
 
 
+@kernel("u8[:]", "u8[:,:]", "i64[:,:]", "out u8[:]")
+def odd_into(alive, small, times, excluded):  # type: ignore[no-untyped-def]
+    """Write 0 for each memory that any reader sees now, and 1 for one that needs a closer look.
+
+    Without a branch, so that many are told at once: most memories are plain.
+
+    Args:
+        alive, small, times, excluded: as for `view_into`.
+    """
+    for i in range(excluded.shape[0]):
+        odd = np.uint8(alive[i] == 0) | np.uint8(small[VISIBILITY, i] != SHARED)
+        odd |= np.uint8(small[STATUS, i] != ACTIVE)
+        excluded[i] = odd | np.uint8((times[EXPIRE_TIME, i] | times[VALID_TO, i]) != 0)
+
+
 @kernel("u8[:]", "u8[:,:]", "i64[:,:]", "i32[:]", "i64[:]", "u8[:]", "out u8[:]")
 def view_into(alive, small, times, agents, view, statuses, excluded):  # type: ignore[no-untyped-def]
     """Write for each memory whether and why the view leaves it out.
@@ -101,7 +117,11 @@ def view_into(alive, small, times, agents, view, statuses, excluded):  # type: i
     now = view[NOW]
     as_of = view[AS_OF]
     known_at = view[KNOWN_AT]
+    odd_into(alive, small, times, excluded)
+    is_usual = as_of == 0 and known_at == 0 and statuses[ACTIVE] != 0
     for i in range(excluded.shape[0]):
+        if excluded[i] == 0 and is_usual:
+            continue
         if alive[i] == 0:
             excluded[i] = _REMOVED
             continue

@@ -29,6 +29,7 @@ def small_bounds():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sketch, "SKETCH_COUNT_MIN", 100)
         patch.setattr(candidates, "PROBE_COUNT_MIN", 8)
+        patch.setattr(candidates, "LOOK_COUNT_MAX", 50)
         patch.setattr(search, "SCAN_COUNT_MIN", 10**9)
         yield
 

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from recalld.scoring.sketch import (
+    BLOCK_COUNT,
     LEVEL_MAX,
     PLANE_COUNT,
     add_reach_into,
@@ -32,10 +33,10 @@ def test_reach_equals_signs_times_levels(seed, words, count):
     levels = random.integers(0, LEVEL_MAX + 1, dim)
     terms = random.standard_normal((3, count)).astype(np.float32)
     step, shift, width, blur = (float(np.float32(value)) for value in random.random(4))
-    planes = [packed((levels >> b & 1)[None])[:, 0] for b in range(PLANE_COUNT)]
+    planes = [packed((levels >> b & 1)[None])[0] for b in range(PLANE_COUNT)]
     numbers = np.array([step, LEVEL_MAX * dim, shift, width, blur], np.float32)
     reach = np.empty(count, np.float32)
-    reach_into(packed(signs), terms, np.stack(planes), numbers, reach)
+    reach_into(in_blocks(packed(signs)), in_blocks(terms.T), np.stack(planes), numbers, reach)
     dots = step * ((2 * signs - 1) @ (2 * levels - LEVEL_MAX))
     spread = np.hypot(width * terms[2], blur * terms[0])
     expected = terms[0] * dots + terms[1] + shift + spread
@@ -43,11 +44,19 @@ def test_reach_equals_signs_times_levels(seed, words, count):
 
 
 def packed(bits):
-    """Columns of bits as words, column by column of rows, the lowest bit first."""
+    """Rows of bits as rows of words, the lowest bit first."""
     words = -(-bits.shape[1] // 64)
-    out = np.zeros((words, len(bits)), np.uint64)
+    out = np.zeros((len(bits), words), np.uint64)
     for column in range(bits.shape[1]):
-        out[column // 64] |= bits[:, column].astype(np.uint64) << np.uint64(column % 64)
+        out[:, column // 64] |= bits[:, column].astype(np.uint64) << np.uint64(column % 64)
+    return out
+
+
+def in_blocks(rows):
+    """Rows side by side in blocks, what is left of the last block filled with rows of ones."""
+    out = np.ones((-(-len(rows) // BLOCK_COUNT), rows.shape[1], BLOCK_COUNT), rows.dtype)
+    for place, row in enumerate(rows):
+        out[place // BLOCK_COUNT, :, place % BLOCK_COUNT] = row
     return out
 
 
