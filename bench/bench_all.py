@@ -39,6 +39,7 @@ class Bench:
 BENCHES: Mapping[str, Bench] = {
     "kernels": Bench(),
     "search": Bench(),
+    "large": Bench(quick=("--rows", "10000", "--graph-rows", "0")),
     "embedder": Bench(quick=()),
     "store": Bench(),
     "writes": Bench(),

@@ -101,7 +101,11 @@ def run(seconds: float, peak_s: float) -> Report:
                 step()
     figures["errors"] = errors
     title = f"Open loop at {SHARE:.0%} of the peak, {seconds:g} s each"
-    return Report(figures, [Table(title, COLUMNS, rows), goals.table_of("load", figures)])
+    tables = [
+        Table(title, COLUMNS, rows),
+        goals.table_of("load", figures),
+    ]
+    return Report(figures, tables)
 
 
 def _echo(address: str, request: Request, rate: float, seconds: float) -> Outcomes:

@@ -48,8 +48,8 @@ JUDGED_K = 10
 TEXT_SIZE, QUICK_TEXT_SIZE = 1_000, 200  # memories of the user who is asked by text
 TEXT_COUNT, QUICK_TEXT_COUNT = 300, 60  # different texts, each embedded once
 FILL_BATCH = 50
-FULL_EFFORT = Effort(rounds=5, calls=300, duration_s=0.6)
-QUICK_EFFORT = Effort(rounds=2, calls=100, duration_s=0.3)
+FULL_EFFORT = Effort(rounds=9, calls=150, duration_s=0.4)
+QUICK_EFFORT = Effort(rounds=4, calls=60, duration_s=0.2)
 
 
 def of_size(size: int) -> str:

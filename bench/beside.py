@@ -1,13 +1,15 @@
 """A call beside the cheapest one there can be: a bare gRPC echo of the same answer.
 
-Both are processes of their own, driven by the same client in turns, round by round. What is told of
-each is its best round, for other work on the machine only ever makes calls slower; the processor
-time is that of the server alone. Ratios travel from machine to machine, milliseconds do not.
+Both are processes of their own, driven by the same client in turns, round by round. Times and rates
+are those of the best round, for other work on the machine only ever makes calls slower; a ratio is
+the median of the rounds' ratios, each of two neighbours in time. The processor time is that of the
+server alone. Ratios travel from machine to machine, milliseconds do not.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median
 from tempfile import TemporaryDirectory
 
 from recalld.bench.echo import METHOD, echo_process
@@ -53,46 +55,41 @@ class Effort:
     duration_s: float
 
 
-@dataclass
+@dataclass(frozen=True)
 class Side:
-    """The call or its echo: where it is asked, and the best that was seen."""
+    """The call or its echo: where it is asked, and what was seen, round by round.
+
+    Attributes:
+        rates, processor_s: calls a second, and seconds of processor for a call, by clients.
+    """
 
     address: str
     method: str
     process_id: int
     bodies: Sequence[bytes]
-    latency: Latency | None = None
-    rates: dict[int, float] = field(default_factory=dict)
-    processor_s: dict[int, float] = field(default_factory=dict)
+    latencies: list[Latency] = field(default_factory=list)
+    rates: dict[int, list[float]] = field(default_factory=dict)
+    processor_s: dict[int, list[float]] = field(default_factory=dict)
 
     def row(self, calls: int, warm_up: int) -> None:
-        """Calls in a row; the round with the lowest median is kept."""
+        """Calls in a row."""
         call, close = raw_call(self.address, self.method, self.bodies)
-        latency = in_a_row(call, calls, warm_up)
+        self.latencies.append(in_a_row(call, calls, warm_up))
         close()
-        if self.latency is None or latency.p50_s < self.latency.p50_s:
-            self.latency = latency
 
     def crowd(self, clients: int, duration_s: float) -> None:
-        """Calls side by side; the best rate and the least processor time of a call are kept."""
+        """Calls side by side."""
         began_s = spent_s(self.process_id)
         rate = calls_per_second(self.address, self.method, self.bodies, clients, duration_s)
         # The first call of each client is not in the rate, but in the processor's time.
         took_s = (spent_s(self.process_id) - began_s) / (rate * duration_s + clients)
-        self.rates[clients] = max(rate, self.rates.get(clients, 0.0))
-        self.processor_s[clients] = min(took_s, self.processor_s.get(clients, took_s))
+        self.rates.setdefault(clients, []).append(rate)
+        self.processor_s.setdefault(clients, []).append(took_s)
 
     @property
-    def p50_s(self) -> float:
-        """Median of the best round."""
-        assert self.latency is not None
-        return self.latency.p50_s
-
-    @property
-    def p99_s(self) -> float:
-        """99th percentile of the same round."""
-        assert self.latency is not None
-        return self.latency.p99_s
+    def best(self) -> Latency:
+        """The round with the lowest median."""
+        return min(self.latencies, key=lambda latency: latency.p50_s)
 
 
 @dataclass(frozen=True)
@@ -106,46 +103,50 @@ class Beside:
     @property
     def ratio(self) -> float:
         """Round trip at one client against the echo's."""
-        return self.ours.p50_s / self.echo.p50_s
+        pairs = zip(self.ours.latencies, self.echo.latencies, strict=True)
+        return median(ours.p50_s / echo.p50_s for ours, echo in pairs)
 
     def of_echo(self, clients: int) -> float:
         """Calls a second against the echo's."""
-        return self.ours.rates[clients] / self.echo.rates[clients]
+        pairs = zip(self.ours.rates[clients], self.echo.rates[clients], strict=True)
+        return median(ours / echo for ours, echo in pairs)
 
     def rows(self) -> list[list[Cell]]:
         """One row for each number of clients."""
         return [
             [
                 self.name,
-                f"{1e3 * self.ours.p50_s:.3f}",
-                f"{1e3 * self.ours.p99_s:.3f}",
-                f"{1e3 * self.echo.p50_s:.3f}",
+                f"{1e3 * self.ours.best.p50_s:.3f}",
+                f"{1e3 * self.ours.best.p99_s:.3f}",
+                f"{1e3 * self.echo.best.p50_s:.3f}",
                 f"{self.ratio:.2f}",
                 clients,
-                f"{rate:.0f}",
-                f"{self.echo.rates[clients]:.0f}",
+                f"{max(rates):.0f}",
+                f"{max(self.echo.rates[clients]):.0f}",
                 f"{self.of_echo(clients):.2f}",
-                f"{1e6 * self.ours.processor_s[clients]:.0f}",
-                f"{1e6 * self.echo.processor_s[clients]:.0f}",
+                f"{1e6 * min(self.ours.processor_s[clients]):.0f}",
+                f"{1e6 * min(self.echo.processor_s[clients]):.0f}",
             ]
-            for clients, rate in self.ours.rates.items()
+            for clients, rates in self.ours.rates.items()
         ]
 
     def figures(self) -> dict[str, Figure]:
         """The same by name; the name of the call leads."""
         name = self.name.replace(",", "").replace(" ", "_")
+        ours, echo = self.ours.best, self.echo.best
         found: dict[str, Figure] = {
-            f"{name}_p50_ms": 1e3 * self.ours.p50_s,
-            f"{name}_p99_ms": 1e3 * self.ours.p99_s,
-            f"{name}_echo_p50_ms": 1e3 * self.echo.p50_s,
+            f"{name}_p50_ms": 1e3 * ours.p50_s,
+            f"{name}_p99_ms": 1e3 * ours.p99_s,
+            f"{name}_echo_p50_ms": 1e3 * echo.p50_s,
             f"{name}_to_echo": self.ratio,
-            f"{name}_excess_p50_ms": 1e3 * (self.ours.p50_s - self.echo.p50_s),
+            f"{name}_excess_p50_ms": 1e3 * (ours.p50_s - echo.p50_s),
         }
-        for clients, rate in self.ours.rates.items():
-            found[f"{name}_{clients}_clients_per_s"] = rate
-            found[f"{name}_{clients}_clients_of_echo"] = self.of_echo(clients)
-            found[f"{name}_{clients}_clients_server_us"] = 1e6 * self.ours.processor_s[clients]
-            found[f"{name}_{clients}_clients_echo_us"] = 1e6 * self.echo.processor_s[clients]
+        for clients, rates in self.ours.rates.items():
+            key = f"{name}_{clients}_clients"
+            found[f"{key}_per_s"] = max(rates)
+            found[f"{key}_of_echo"] = self.of_echo(clients)
+            found[f"{key}_server_us"] = 1e6 * min(self.ours.processor_s[clients])
+            found[f"{key}_echo_us"] = 1e6 * min(self.echo.processor_s[clients])
         return found
 
 

@@ -84,7 +84,7 @@ def _warm_words() -> None:
     matrix = np.ones((1, 1), dtype=np.float32)
     affinity.roles_into(matrix, _one(), (numbers, _ROWS), (passes, _ROWS), 0.5, 0.5, _one())
     cues = matrix, _ROWS, _one()
-    affinity.cues_into(cues, matrix, (matrix, _one()), np.ones(4), _one(), _one())
+    affinity.cues_into(cues, matrix, (matrix, _one()), np.arange(4.0), _one(), _one())
     affinity.nearest_cues_into(_ROWS, _ROWS, (_one(), _one()), _one(), _one(), _ROWS.copy())
     hand_over.handing_on_into(passes, passes, _ROWS, _ROWS, _ROWS.copy())
     hand_over.inherit_into(_ROWS, _ROWS, _one(), _one(), passes.copy())

@@ -12,8 +12,10 @@ from typing import NamedTuple
 
 from recalld.server import codec
 from recalld.storage.record import MemoryRecord
+from recalld.v1 import recall_service_pb2
 
 KEPT_COUNT_MAX = 4_096
+MEMORY = recall_service_pb2.Hit.MEMORY_FIELD_NUMBER
 WIRE_BYTES = 2
 """Wire type of messages, bytes and strings."""
 
@@ -52,13 +54,13 @@ class EncodedMemories:
         self._kept: OrderedDict[int, _Kept] = OrderedDict()
 
     def get(self, record: MemoryRecord, now_us: int) -> bytes:
-        """The encoded `Memory` of a record."""
+        """A record as the encoded field `memory` of a hit."""
         kept = self._kept.get(record.label)
         status = codec.shown_status(record, now_us)
         if kept is not None and kept.revision == record.revision and kept.status == status:
             self._kept.move_to_end(record.label)
             return kept.body
-        body = codec.memory(record, now_us).SerializeToString()
+        body = field(MEMORY, codec.memory(record, now_us).SerializeToString())
         self._kept[record.label] = _Kept(record.revision, status, body)
         if len(self._kept) > self._kept_max:
             self._kept.popitem(last=False)

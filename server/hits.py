@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import itemgetter
 
 from recalld.index.plan import Ranking
 from recalld.index.relation import FULL_EVIDENCE
@@ -40,6 +41,16 @@ TIME_AGREES = 1.0
 PAST_REASON = "past its time"
 INHERITED_REASON = "answers for what it replaced"
 
+_SPEAKING = itemgetter(
+    Channel.KEY,
+    Channel.IDENTIFIER,
+    Channel.KEYWORD,
+    Channel.VECTOR,
+    Channel.RELEVANCE,
+    Channel.TIME,
+    Channel.RELATION,
+    Channel.ROLE,
+)
 DOUBT_REASONS: dict[Doubt, str] = {
     Doubt.OUTDATED: "possibly outdated",
     Doubt.CONTRADICTED: "contradicted by a stronger speaker",
@@ -127,35 +138,32 @@ def _cue_of(record: MemoryRecord, number: int) -> str:
 
 def _witnesses(evidence: list[float], name: str, cue: str) -> tuple[bool, tuple[str, ...]]:
     """Whether independent channels agree on a memory of some key and cue, and what for."""
-    key = evidence[Channel.KEY] > 0
-    identifier = evidence[Channel.IDENTIFIER] > 0
-    keyword = evidence[Channel.KEYWORD] >= KEYWORD_AGREES
-    vector = evidence[Channel.VECTOR] >= VECTOR_AGREES
-    learned = evidence[Channel.RELEVANCE]
-    relevance = learned >= RELEVANCE_AGREES
+    key, identifier, keyword, vector, relevance, time, relation, role = _SPEAKING(evidence)
+    has_words, is_near = keyword >= KEYWORD_AGREES, vector >= VECTOR_AGREES
+    is_needed = relevance >= RELEVANCE_AGREES
     reasons = []
-    if key:
+    if key > 0:
         reasons.append(f"exact key: {name}")
-    if identifier:
+    if identifier > 0:
         reasons.append("exact identifier")
-    if keyword:
+    if has_words:
         reasons.append("shared words")
-    if vector:
+    if is_near:
         reasons.append("similar meaning")
-    if evidence[Channel.TIME] >= TIME_AGREES:
+    if time >= TIME_AGREES:
         reasons.append("in the time asked about")
-    if relevance:
+    if is_needed:
         reasons.append("matters to such requests")
-    if evidence[Channel.RELATION] >= RELATION_AGREES:
+    if relation >= RELATION_AGREES:
         reasons.append("beside what was asked for")
-    if evidence[Channel.ROLE] >= ROLE_AGREES:
+    if role >= ROLE_AGREES:
         reasons.append(
             f"a cue of the writer: {cue}" if cue else "its role matters in this situation"
         )
-    told = bool(cue) and evidence[Channel.ROLE] >= CUE_AGREES
-    strong = vector and learned >= RELEVANCE_ALONE
-    agreed = key or identifier or strong or (keyword and (vector or relevance))
-    agreed = agreed or (told and (vector or relevance or keyword))
+    is_told = bool(cue) and role >= CUE_AGREES
+    is_strong = is_near and relevance >= RELEVANCE_ALONE
+    agreed = key > 0 or identifier > 0 or is_strong or (has_words and (is_near or is_needed))
+    agreed = agreed or (is_told and (is_near or is_needed or has_words))
     return agreed, tuple(reasons) or (_weak_reason(evidence),)
 
 

@@ -33,8 +33,9 @@ CONTEXT_WEIGHT = 0.5
 """Of the words of earlier turns, against those of the request."""
 REQUEST_WEIGHT = 0.9
 """Of the request alone, against the request with the turns before it."""
-INLINE_ROW_COUNT_MAX = 2_000
-"""Partitions up to this size are searched on the event loop: a hop to a thread costs more."""
+INLINE_ROW_COUNT_MAX = 10_000
+"""Partitions up to this size are searched on the event loop: by vector that takes less than half a
+millisecond, about what a hop to a thread and the contention behind it cost."""
 EMBED_SHARE_MAX = 0.5
 """Share of the time until the deadline that the embedder may be expected to take: with more, words
 and keys answer at once instead of shortly before the deadline."""

@@ -50,7 +50,6 @@ from recalld.storage.record import MemoryRecord
 from recalld.v1 import recall_service_pb2 as pb
 
 HITS = pb.RecallResponse.HITS_FIELD_NUMBER
-MEMORY = pb.Hit.MEMORY_FIELD_NUMBER
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +120,7 @@ class Recall:
         sent: list[bytes] = []
         size = 0
         for hit in found.hits:
-            memory = encoded.field(MEMORY, self.encoded.get(hit.record, found.now_us))
+            memory = self.encoded.get(hit.record, found.now_us)
             others = hits.wire_hit(hit, with_parts=request.explain).SerializeToString()
             sent.append(encoded.field(HITS, memory + others))
             size += len(sent[-1])
@@ -159,8 +158,7 @@ class Recall:
             raise RevisionNotReached(
                 f"revision {request.min_revision} is asked for, this server holds {held}"
             )
-        searchable = (self.partitions.find(call.tenant, user) for user in asked.users)
-        chosen = [part for part in searchable if part is not None]
+        chosen = await self.partitions.use_all(call.tenant, asked.users, call)
         # Checked for unknown users too: a filter that cannot be understood is always an error.
         labels_of: list[LabelOf] = [part.label_of for part in chosen] or [_no_label]
         compiled = [self.filters.of_recall(request, field, label_of) for label_of in labels_of]

@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass
 
 import grpc
-from google.protobuf import any_pb2, duration_pb2
+from google.protobuf import duration_pb2
 from google.protobuf.message import Message
 from google.rpc import error_details_pb2, status_pb2
 
@@ -171,7 +171,5 @@ def translate(error: Exception, request_id: str) -> Failure:
         details.append(error_details_pb2.RetryInfo(retry_delay=delay))
     status = status_pb2.Status(code=code.value[0], message=message)
     for detail in details:
-        packed = any_pb2.Any()
-        packed.Pack(detail)
-        status.details.append(packed)
+        status.details.add().Pack(detail)
     return Failure(code, message, status.SerializeToString())

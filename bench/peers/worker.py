@@ -15,7 +15,7 @@ import numpy as np
 
 from recalld.bench.peers.stores import OFFLINE, STORES
 
-ROUNDS = 3
+ROUNDS = 2
 
 
 def main(name: str, data: Path, result: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from recalld.server import codec
 from recalld.server.encoded import EncodedMemories, field
 from recalld.storage.record import Kind, MemoryRecord, Scope, Status
-from recalld.v1 import types_pb2
+from recalld.v1 import recall_service_pb2, types_pb2
 
 NOW_US = 10**15
 RECORD = MemoryRecord(
@@ -27,7 +27,7 @@ RECORD = MemoryRecord(
 
 
 def decoded(body: bytes) -> types_pb2.Memory:
-    return types_pb2.Memory.FromString(body)
+    return recall_service_pb2.Hit.FromString(body).memory
 
 
 @given(st.binary(max_size=70_000), st.integers(1, 15))
