@@ -216,7 +216,7 @@ def measure(rows: int, graph_rows: int) -> Report:
     figures |= {f"batch_{count}_ms": ms for count, ms in partition.batch_ms.items()}
     generation = partition.index.generation
     block, sketch = generation.blocks[0], generation.sketch
-    sizes = {"vectors": block.vectors.nbytes, "codes": block.codes.nbytes}
+    sizes = {"vectors": block.vectors.nbytes, "codes": block.coded()[0].nbytes}
     if sketch is not None:
         sizes |= {"sketches": sketch.codes.nbytes, "terms": sketch.terms.nbytes}
         source = sketch.codes.view(np.uint8)

@@ -143,7 +143,7 @@ def floor_of(count: int, batches: int) -> dict[str, float]:
     """The cheapest answers: reading the vectors, and the nearest of them by NumPy."""
     vectors, queries = unit_vectors(count, 1), unit_vectors(QUERY_COUNT, 2)
     block = VectorBlock.empty(DIM).appended(vectors)
-    rows, codes = np.arange(count), block.codes[:count]
+    rows, codes = np.arange(count), block.coded()[0][:count]
 
     def brute_force(number: int) -> object:
         scores = vectors @ queries[number % QUERY_COUNT]

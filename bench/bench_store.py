@@ -147,7 +147,9 @@ def load(folder: Path, rows: Rows, row_count: int) -> dict[str, Figure]:
             f"fill_{row_count}_rows_per_s": row_count / fill_s,
             f"open_{row_count}_ms": open_ms,
             f"load_{row_count}_ms": time_ms(lambda: list(store.load())),
-            f"partition_{row_count}_ms": time_ms(lambda: store.load_partition("acme", "user-7")),
+            f"partition_{row_count}_ms": time_ms(
+                lambda: list(store.load_partition("acme", "user-7"))
+            ),
             f"check_{row_count}_ms": time_ms(store.check),
             f"file_{row_count}_bytes": store.stats().file_bytes,
         }

@@ -9,7 +9,6 @@ Invariants: one writer at a time, always on the newest view; number 0 of every d
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -19,19 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recalld.index.backend import LABEL_MAX
 from recalld.index.dictionary import Dictionary, canonical
-from recalld.index.errors import BadLabel, BadPlan
 from recalld.index.growth import grown
 from recalld.scoring.masks import EVENT_TIME, SMALL_COUNT, TIME_COUNT
-from recalld.scoring.params import (
-    DOUBT_COUNT,
-    IMPORTANCE_COUNT,
-    KIND_COUNT,
-    STATED_BY_COUNT,
-    STATUS_COUNT,
-    VISIBILITY_COUNT,
-)
 from recalld.scoring.rank import Facts
 
 STRING_FIELDS = (
@@ -47,20 +36,34 @@ STRING_FIELDS = (
 LINK_COUNT = 2
 IDENTITY, HEIR = range(LINK_COUNT)
 KEY, AGENT, SESSION, NAMESPACE, SOURCE_SESSION, SOURCE_URI, LANGUAGE = range(len(STRING_FIELDS))
-_LIMITS = (
-    KIND_COUNT,
-    STATUS_COUNT,
-    IMPORTANCE_COUNT,
-    STATED_BY_COUNT,
-    VISIBILITY_COUNT,
-    DOUBT_COUNT,
+ROW_BYTES = 230
+"""Of a row: its columns, and its entry in `row_of`."""
+SMALL_FIELDS = ("kind", "status", "importance", "stated_by", "visibility", "doubt")
+_TIMES = (
+    "event_time_us",
+    "create_time_us",
+    "update_time_us",
+    "anchor_time_us",
+    "valid_from_us",
+    "valid_to_us",
+    "expire_time_us",
+    "superseded_from_us",
+    "superseded_time_us",
+    "named_from_us",
+    "named_to_us",
+    "past_time_us",
 )
-_NAMES = ("kind", "status", "importance", "stated_by", "visibility", "doubt")
-_small_of = attrgetter(*_NAMES)
-_strings_of = attrgetter(*STRING_FIELDS)
 
 
-@dataclass(frozen=True, slots=True)
+_small, _times, _strings = (
+    attrgetter(*SMALL_FIELDS),
+    attrgetter(*_TIMES),
+    attrgetter(*STRING_FIELDS),
+)
+
+
+# Not frozen, though nobody changes one: that would triple the time to make the many rows of a load.
+@dataclass(slots=True)
 class IndexRow:
     """What the index needs to know of one memory.
 
@@ -113,28 +116,15 @@ class IndexRow:
 
     def small(self) -> tuple[int, ...]:
         """Return the row of the uint8 block, in the order of recalld.scoring.masks."""
-        return _small_of(self)
+        return _small(self)
 
     def times(self) -> tuple[int, ...]:
         """Return the row of the time block, in the order of recalld.scoring.masks."""
-        return (
-            self.event_time_us,
-            self.create_time_us,
-            self.update_time_us,
-            self.anchor_time_us,
-            self.valid_from_us,
-            self.valid_to_us,
-            self.expire_time_us,
-            self.superseded_from_us,
-            self.superseded_time_us,
-            self.named_from_us,
-            self.named_to_us,
-            self.past_time_us,
-        )
+        return _times(self)
 
     def strings(self) -> tuple[str, ...]:
         """Return the strings in the order of STRING_FIELDS."""
-        return _strings_of(self)
+        return _strings(self)
 
 
 @dataclass(frozen=True)
@@ -184,6 +174,11 @@ class Columns:
             {},
         )
 
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of memory that the rows take, estimated."""
+        return ROW_BYTES * self.count
+
     @cached_property
     def facts(self) -> Facts:
         """What the ranking looks at whatever is asked."""
@@ -216,11 +211,11 @@ class Columns:
             strings=grown(self.strings, self.count, end, axis=1),
             metadata=grown(self.metadata, self.count, end),
         )
-        for place, row in enumerate(rows, self.count):
-            view.labels[place] = row.label
-            view.alive[place] = 1
-            view._write(place, row)
-            view.row_of[row.label] = place
+        labels = [row.label for row in rows]
+        view.labels[self.count : end] = labels
+        view.alive[self.count : end] = 1
+        view._write(np.arange(self.count, end), rows)
+        view.row_of.update(zip(labels, range(self.count, end), strict=True))
         return view
 
     def updated(self, rows: Sequence[IndexRow]) -> Columns:
@@ -234,8 +229,7 @@ class Columns:
             strings=self.strings.copy(),
             metadata=self.metadata.copy(),
         )
-        for row in rows:
-            view._write(self.row_of[row.label], row)
+        view._write(np.array([self.row_of[row.label] for row in rows]), rows)
         return view
 
     def removed(self, rows: Sequence[int]) -> Columns:
@@ -272,28 +266,17 @@ class Columns:
             {int(label): row for row, label in enumerate(labels)},
         )
 
-    def _write(self, place: int, row: IndexRow) -> None:
-        """Fill one row; only called on rows that no older view looks at."""
-        self.small[:, place] = row.small()
-        self.times[:, place] = row.times()
-        self.links[:, place] = row.identity, row.heir
-        self.confidence[place] = row.confidence
-        self.strings[:, place] = [
-            dictionary.enter(value)
-            for dictionary, value in zip(self.dictionaries, row.strings(), strict=True)
+    def _write(self, places: NDArray[np.int64], rows: Sequence[IndexRow]) -> None:
+        """Fill rows; only called on rows that no older view looks at."""
+        if not rows:
+            return
+        self.small[:, places] = np.array(list(map(_small, rows)), np.uint8).T
+        self.times[:, places] = np.array(list(map(_times, rows)), np.int64).T
+        self.links[:, places] = np.array([(row.identity, row.heir) for row in rows], np.int64).T
+        self.confidence[places] = [row.confidence for row in rows]
+        texts = zip(*map(_strings, rows), strict=True)
+        for numbers, dictionary, values in zip(self.strings, self.dictionaries, texts, strict=True):
+            numbers[places] = [dictionary.enter(value) for value in values]
+        self.metadata[places] = [
+            self.objects.enter(canonical(row.metadata), row.metadata) for row in rows
         ]
-        self.metadata[place] = self.objects.enter(canonical(row.metadata), row.metadata)
-
-
-def check_rows(rows: Sequence[IndexRow]) -> None:
-    """Check the values of rows before anything is written."""
-    if len({row.label for row in rows}) != len(rows):
-        raise BadLabel("a label is named twice")
-    for row in rows:
-        if not 1 <= row.label <= LABEL_MAX:
-            raise BadLabel(f"label {row.label} is not in [1, {LABEL_MAX}]")
-        for name, value, limit in zip(_NAMES, row.small(), _LIMITS, strict=True):
-            if not 0 <= value < limit:
-                raise BadPlan(f"{name} {value} of label {row.label} is not in [0, {limit})")
-        if not (math.isfinite(row.confidence) and 0 <= row.confidence <= 1):
-            raise BadPlan(f"confidence {row.confidence} of label {row.label} is not in [0, 1]")

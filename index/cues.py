@@ -75,6 +75,11 @@ class CueBlock:
     count: int = 0
     background: RequestBackground | None = None
 
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of memory that the cues take."""
+        return self.count * (4 * self.vectors.shape[1] + 28)
+
     def changed(self, cues: CueVectors) -> CueBlock:
         """Return the next view, in which some memories have these checked cues and no others."""
         kept = self.without(cues)

@@ -58,7 +58,7 @@ class VectorPart:
 
     def rough(self, rows: Rows, said: FloatPair) -> None:
         """Write the normalised score of some rows by an 8-bit scan."""
-        block = self.block.codes, self.block.scales
+        block = self.block.coded()
         roughly_nearest_into(block, rows, self.codes, self.weights, self.numbers, said[1])
 
 

@@ -6,6 +6,7 @@ below the k-th best than quantisation can explain. It serves small sets and judg
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,51 +28,93 @@ SCAN_SLACK = 0.006
 FORMAT = 1
 
 
+class Codes:
+    """8-bit twins of vectors, row by row; shared by the views of a block, made when wanted.
+
+    Small sets are never scanned, so theirs would only take room.
+
+    Thread safety: all methods; what was handed out never changes below its count.
+    """
+
+    def __init__(self, dim: int) -> None:
+        """Start without rows."""
+        self._codes = np.zeros((0, dim), np.int8)
+        self._scales = np.zeros(0, np.float32)
+        self._count = 0
+        self._lock = threading.Lock()
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of memory that they take."""
+        return self._count * (self._codes.shape[1] + 4)
+
+    def cut(self, count: int) -> None:
+        """Forget all but the first rows: others may come in their places."""
+        with self._lock:
+            self._count = min(self._count, count)
+
+    def of(
+        self, vectors: NDArray[np.float32], count: int
+    ) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+        """Codes int8[>= count, dim] and scales float32[>= count] of the first rows of a block."""
+        with self._lock:
+            if (done := self._count) < count:
+                self._codes = grown(self._codes, done, count)
+                self._scales = grown(self._scales, done, count)
+                fresh = quantise(vectors[done:count])
+                self._codes[done:count], self._scales[done:count] = fresh
+                self._count = count
+            return self._codes, self._scales
+
+
 @dataclass(frozen=True)
 class VectorBlock:
     """Immutable view of vectors: 32-bit rows and their 8-bit twins, appended beyond `count`.
 
     Attributes:
-        vectors: float32[capacity, dim]; codes: int8[capacity, dim]; scales: float32[capacity].
+        vectors: float32[capacity, dim].
         count: rows in use.
+        codes: of the same rows, as far as they were wanted.
     """
 
     vectors: NDArray[np.float32]
-    codes: NDArray[np.int8]
-    scales: NDArray[np.float32]
     count: int
+    codes: Codes
 
     @staticmethod
     def empty(dim: int) -> VectorBlock:
         """Return a block without rows."""
-        return VectorBlock(
-            np.zeros((0, dim), np.float32), np.zeros((0, dim), np.int8), np.zeros(0, np.float32), 0
-        )
+        return VectorBlock(np.zeros((0, dim), np.float32), 0, Codes(dim))
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of memory that the rows take."""
+        return self.count * 4 * self.vectors.shape[1] + self.codes.size_bytes
 
     def appended(self, vectors: NDArray[np.float32]) -> VectorBlock:
         """Return the next view, with checked float32[m, dim] rows behind the present ones."""
         end = self.count + len(vectors)
-        block = VectorBlock(
-            grown(self.vectors, self.count, end),
-            grown(self.codes, self.count, end),
-            grown(self.scales, self.count, end),
-            end,
-        )
+        block = VectorBlock(grown(self.vectors, self.count, end), end, self.codes)
+        self.codes.cut(self.count)
         block.vectors[self.count : end] = vectors
-        block.codes[self.count : end], block.scales[self.count : end] = quantise(vectors)
+        if end > SCAN_COUNT_MIN:
+            # Here, and not in the first search, which somebody waits for.
+            self.codes.of(block.vectors, end)
         return block
 
     def compacted(self, rows: NDArray[np.int64]) -> VectorBlock:
         """Return a block of its own storage that holds `rows` only."""
-        return VectorBlock(
-            self.vectors[rows].copy(), self.codes[rows].copy(), self.scales[rows].copy(), len(rows)
-        )
+        return VectorBlock.empty(self.vectors.shape[1]).appended(self.vectors[rows])
+
+    def coded(self) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+        """Return the 8-bit twins of the rows and their scales; see `Codes.of`."""
+        return self.codes.of(self.vectors, self.count)
 
     def scan(self, rows: NDArray[np.int64], query: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return approximate similarities float32[m] of rows int64[m] with float32[dim]."""
         codes, steps = query_codes(query[None])
         out = np.empty(len(rows), dtype=np.float32)
-        scan_into(self.codes, self.scales, rows, codes[0], steps[0], out)
+        scan_into(*self.coded(), rows, codes[0], steps[0], out)
         return out
 
     def rescore(self, rows: NDArray[np.int64], query: NDArray[np.float32]) -> NDArray[np.float32]:

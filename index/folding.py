@@ -45,6 +45,8 @@ class Folder:
             replaced by a space; case is kept.
         """
         if text.isascii():
+            if text.isprintable():
+                return text
             return _ODD.sub(" ", text)
         text = _ODD.sub(" ", unicodedata.normalize("NFKC", text)).translate(_APOSTROPHES)
         if self._traditional.search(text):

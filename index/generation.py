@@ -44,6 +44,14 @@ class Generation:
     cues: CueBlock = field(default_factory=CueBlock)
     sketch: SketchBlock | None = None
 
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of memory that the rows take, estimated; the graph is apart."""
+        rows = self.columns.size_bytes + self.postings.size_bytes + self.roles.rows.nbytes
+        sketch = 0 if self.sketch is None else self.sketch.size_bytes
+        blocks = sum(block.size_bytes for block in self.blocks)
+        return rows + self.cues.size_bytes + blocks + sketch
+
     def compacted(self) -> Generation:
         """Return the generation with its live rows only, without a graph.
 

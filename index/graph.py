@@ -25,6 +25,8 @@ BUILD_COUNT = 1_024
 # Share of all rows that came or went since the build, from which on another one pays: those that
 # came are scanned one by one, at 14 ns each.
 STALE_SHARE_MAX = 0.1
+LINK_BYTES = 300
+"""Of a row: its links on all levels, and its label."""
 
 
 @dataclass(frozen=True)
@@ -87,3 +89,8 @@ class Graph:
         if len(later) > k:
             later = later[np.argpartition(-block.scan(later, query), k)[:k]]
         return np.concatenate([labels - 1, later])
+
+
+def graph_bytes(count: int, dim: int) -> int:
+    """Bytes of memory that the graph of so many rows takes, estimated."""
+    return count * (4 * dim + LINK_BYTES)

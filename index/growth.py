@@ -26,13 +26,14 @@ def grown(array: NDArray[T], used: int, needed: int, axis: int = 0) -> NDArray[T
         axis: 0, or 1 for blocks of columns.
 
     Returns:
-        `array` itself when it has room, else a copy of its used part with half as much again;
-        new entries are zero.
+        `array` itself when it has room, else a copy of its used part with half as much again, or,
+        of an empty one, with no more than wanted; new entries are zero.
     """
     if array.shape[axis] >= needed:
         return array
     shape = list(array.shape)
-    shape[axis] = max(CAPACITY_MIN, needed + needed // 2)
+    # What is loaded in one piece often stays as it is.
+    shape[axis] = max(CAPACITY_MIN, needed + needed // 2) if used else needed
     larger = np.zeros(shape, dtype=array.dtype)
     if axis == 0:
         larger[:used] = array[:used]

@@ -35,6 +35,9 @@ class MemoryTimes:
     past_us: int = 0
 
 
+NONE = MemoryTimes()
+
+
 def memory_times(
     kind: int,
     importance: int,
@@ -58,7 +61,7 @@ def memory_times(
         The times; none for kinds other than STATE and EVENT.
     """
     if kind not in (STATE, EVENT):
-        return MemoryTimes()
+        return NONE
     named = [w for w in windows(text, Standpoint(said_us, zone, looks_ahead=True)) if w.is_closed]
     start = min((window.start_us for window in named), default=0)
     end = max((window.end_us for window in named), default=0)

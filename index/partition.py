@@ -1,11 +1,10 @@
 """PartitionIndex: all memories of one tenant's user, searchable.
 
-It holds columns, words and vectors; texts themselves stay in the store. Writers replace one
-reference to an immutable generation; readers take that reference once and never wait. It never
-reads a clock, a file or the wire.
+It holds columns, words and vectors; texts stay in the store. Writers replace one reference to an
+immutable generation; readers take it once and never wait. It never reads a clock, file or wire.
 
 Invariants: one writer at a time (the caller's lock); a write that raises changed nothing; labels
-are unique; the rows of columns, postings and vectors are the same.
+are unique; columns, postings and vectors have the same rows.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 
 from recalld.index.analyzer import Analyzer
 from recalld.index.backend import split_vectors
-from recalld.index.columns import Columns, IndexRow, check_rows
+from recalld.index.columns import Columns, IndexRow
 from recalld.index.conditions import Filter
 from recalld.index.cues import NO_CUES, CueBlock, CueVectors, check_cues
 from recalld.index.embedder import RequestBackground
@@ -26,9 +25,10 @@ from recalld.index.errors import BadLabel
 from recalld.index.exact import VectorBlock
 from recalld.index.filter import View, exclude
 from recalld.index.generation import Generation, Reading
-from recalld.index.graph import Graph
+from recalld.index.graph import Graph, graph_bytes
 from recalld.index.plan import QueryPlan, Ranking
 from recalld.index.postings import Postings
+from recalld.index.row_check import check_rows
 from recalld.index.search import Searcher
 from recalld.index.sketch import sketched
 from recalld.index.time_channel import TimeAsked
@@ -38,9 +38,8 @@ from recalld.scoring.params import RankParams
 
 Vectors = tuple[NDArray[np.float32], ...]
 EXACT_MAX = 500_000
-# Rows below which compaction is not worth its copy.
-COMPACT_COUNT_MIN = 64
-REMOVED_SHARE_MAX = 0.5
+# Rows below which compaction is not worth its copy, and the share of removed ones that is.
+COMPACT_COUNT_MIN, REMOVED_SHARE_MAX = 64, 0.5
 
 
 class PartitionIndex:
@@ -82,6 +81,12 @@ class PartitionIndex:
         """Tell whether a label is live."""
         return self.generation.columns.row(label) >= 0
 
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of memory that it takes, estimated, a graph that it has or wants included."""
+        graphed = len(self) if len(self) > self._searcher.exact_max else 0
+        return self.generation.size_bytes + graph_bytes(graphed, self.dim)
+
     def read(self, texts: Sequence[str], text_weights: Sequence[float], time: TimeAsked) -> Reading:
         """Do the part of a search that needs no vector, while the vector is being made."""
         generation = self.generation
@@ -95,8 +100,8 @@ class PartitionIndex:
             reading: what `read` said of the plan's texts; the rows are those of that moment.
 
         Returns:
-            At most k hits, by score descending, then newer, then larger label; as many as match
-            when fewer than k do and `min_score` is 0.
+            At most k hits, by score descending, then newer, then larger label; all that match when
+            fewer than k do and `min_score` is 0.
 
         Raises:
             BadPlan: when the plan breaks a limit.
@@ -175,12 +180,8 @@ class PartitionIndex:
         generation = self.generation
         columns = generation.columns
         self._present([row.label for row in rows])
-        keys = columns.dictionaries[0]
-        renamed = [
-            row
-            for row in rows
-            if keys.values[columns.strings[0, columns.row(row.label)]] != row.key
-        ]
+        keys, held = columns.dictionaries[0].values, columns.strings[0]
+        renamed = [row for row in rows if keys[held[columns.row(row.label)]] != row.key]
         same = [row for row in rows if row not in renamed]
         if same:
             columns = columns.updated(same)

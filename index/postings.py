@@ -11,7 +11,6 @@ the rows that view was made with; document frequencies count live rows only.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -23,6 +22,10 @@ from recalld.scoring.keyword import K1, NO_ENTRY, TF_BITS, TF_MAX, add_words_int
 
 # One Chinese character alone says little beside the pair it forms.
 SINGLE_HAN_UNIT = 0.3
+WORD_BYTES, LIST_BYTES, ENTRY_BYTES = 130, 300, 8
+"""Of a word, of a list of its own, and of a word in a row."""
+
+Entries = NDArray[np.int32] | NDArray[np.int64]
 
 
 class Postings:
@@ -38,11 +41,21 @@ class Postings:
         self.live_count = 0
         self._live_length = 0.0
         self._words: dict[str, int] = {}
-        self._lists: list[NDArray[np.int64]] = []
+        # The rows of words: those of the first documents in one array, word by word; a word that
+        # came or grew afterwards has a list of its own.
+        self._entries: Entries = np.zeros(0, dtype=np.int64)
+        self._ends = np.zeros(1, dtype=np.int64)
+        self._lists: dict[int, Entries] = {}
         self._frequency = np.zeros(0, dtype=np.int32)
         self._lengths = np.zeros(0, dtype=np.float32)
         self._forward = np.zeros(0, dtype=np.int32)
         self._starts = np.zeros(1, dtype=np.int64)
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of memory that the words take, estimated."""
+        words = WORD_BYTES * len(self._words) + LIST_BYTES * len(self._lists)
+        return words + ENTRY_BYTES * int(self._starts[self.count])
 
     def appended(self, documents: Sequence[Tokens]) -> Postings:
         """Return the next view, with one more row per document.
@@ -50,25 +63,26 @@ class Postings:
         Complexity: linear in the tokens, plus a copy of the word frequencies.
         """
         view = self._next()
-        counts = [Counter(document.words) for document in documents]
-        grouped: dict[str, list[int]] = {}
-        for row, count in enumerate(counts, self.count):
-            packed_row = row << TF_BITS
-            for word, tf in count.items():
-                grouped.setdefault(word, []).append(packed_row | min(tf, TF_MAX))
-        for word, packed in grouped.items():
-            view._extend(word, packed)
-        ids = np.array([view._words[word] for count in counts for word in count], dtype=np.int32)
+        ids, rows, packed = self._packed(documents)
+        order = np.argsort(ids, kind="stable")
+        frequency = np.bincount(ids, minlength=len(self._words)).astype(np.int32)
+        ends = np.concatenate([[0], np.cumsum(frequency)])
+        if self.count:
+            for word_id in np.flatnonzero(frequency).tolist():
+                view._extend(word_id, packed[order[ends[word_id] : ends[word_id + 1]]])
+        else:
+            view._entries, view._ends = _narrow(packed[order]), ends
         end = self.count + len(documents)
         used = int(self._starts[self.count])
         view._forward = grown(self._forward, used, used + len(ids))
         view._forward[used : used + len(ids)] = ids
         view._starts = grown(self._starts, self.count + 1, end + 1)
-        view._starts[self.count + 1 : end + 1] = used + np.cumsum([len(c) for c in counts])
+        lengths = np.bincount(rows, minlength=len(documents))
+        view._starts[self.count + 1 : end + 1] = used + np.cumsum(lengths)
         view._lengths = grown(self._lengths, self.count, end)
         view._lengths[self.count : end] = [len(document.words) for document in documents]
         view._live_length += sum(len(document.words) for document in documents)
-        view._frequency = np.bincount(ids, minlength=len(self._words)).astype(np.int32)
+        view._frequency = frequency
         view._frequency[: len(self._frequency)] += self._frequency
         view.count = end
         view.live_count = self.live_count + len(documents)
@@ -91,19 +105,21 @@ class Postings:
         place = np.full(self.count, -1, dtype=np.int64)
         place[rows] = np.arange(len(rows))
         forward: list[NDArray[np.int32]] = []
+        lists: list[NDArray[np.int64]] = []
         renumbered = np.full(len(self._frequency), -1, dtype=np.int32)
         for word, word_id in list(self._words.items()):
             if word_id >= len(self._frequency) or self._frequency[word_id] <= 0:
                 continue
-            entries = self._lists[word_id]
+            entries = self._of_word(word_id).astype(np.int64)
             entries = entries[: np.searchsorted(entries, self.count << TF_BITS)]
             target = place[entries >> TF_BITS]
             kept = target >= 0
             packed = (target[kept] << TF_BITS) | (entries[kept] & TF_MAX)
-            renumbered[word_id] = len(view._lists)
-            view._words[word] = len(view._lists)
-            view._lists.append(np.sort(packed))
-        view._frequency = np.array([len(e) for e in view._lists], dtype=np.int32)
+            renumbered[word_id] = view._words[word] = len(lists)
+            lists.append(np.sort(packed))
+        view._frequency = np.array([len(entries) for entries in lists], dtype=np.int32)
+        view._entries = _narrow(np.concatenate(lists)) if lists else view._entries
+        view._ends = np.concatenate([[0], np.cumsum(view._frequency)])
         starts = [0]
         for row in rows:
             ids = renumbered[self._forward[self._starts[row] : self._starts[row + 1]]]
@@ -142,7 +158,7 @@ class Postings:
             units += unit
             squares += weight * weight
             if word_id >= 0:
-                known.append((self._lists[word_id], weight, unit))
+                known.append((self._of_word(word_id), weight, unit))
         if not known:
             return bm25, evidence
         lists, weights, counted = zip(*known, strict=True)
@@ -150,7 +166,7 @@ class Postings:
         np.cumsum([len(entries) for entries in lists], out=starts[1:])
         average = self._live_length / self.live_count if self._live_length > 0 else 1.0
         add_words_into(
-            np.concatenate(lists),
+            np.concatenate(lists, dtype=np.int64),
             starts,
             np.array((weights, counted), dtype=np.float32),
             self._lengths,
@@ -170,8 +186,9 @@ class Postings:
         word_id, _, weight = self._weigh(word)
         if word_id < 0:
             return np.zeros(0, dtype=np.int64), 1.0
-        entries = self._lists[word_id]
-        rows = entries[: np.searchsorted(entries, self.count << TF_BITS)] >> TF_BITS
+        entries = self._of_word(word_id)
+        held = entries[: np.searchsorted(entries, self.count << TF_BITS)]
+        rows = held.astype(np.int64) >> TF_BITS
         rarest = _idf(self.live_count, min(1.0, self.live_count)) * (K1 + 1)
         return rows, min(1.0, weight / rarest)
 
@@ -191,22 +208,45 @@ class Postings:
         view.__dict__.update(self.__dict__)
         return view
 
-    def _extend(self, word: str, packed: list[int]) -> None:
+    def _packed(
+        self, documents: Sequence[Tokens]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Return of each word in each document, document by document: word, document, entry."""
+        known = self._words
+        number_of = known.setdefault
+        numbers = [number_of(word, len(known)) for doc in documents for word in doc.words]
+        lengths = [len(document.words) for document in documents]
+        rows = np.repeat(np.arange(len(documents)), lengths)
+        # One number for each pair, in the order of documents.
+        pairs, counts = np.unique(rows * max(1, len(known)) + numbers, return_counts=True)
+        rows, ids = np.divmod(pairs.astype(np.int64), max(1, len(known)))
+        return ids, rows, (self.count + rows) << TF_BITS | np.minimum(counts, TF_MAX)
+
+    def _of_word(self, word_id: int) -> Entries:
+        """Return the entries of a word, those of newer views included."""
+        own = self._lists.get(word_id)
+        if own is not None:
+            return own
+        start, end = self._ends[word_id : word_id + 2] if word_id + 1 < len(self._ends) else (0, 0)
+        return self._entries[start:end]
+
+    def _extend(self, word_id: int, packed: NDArray[np.int64]) -> None:
         """Append entries of new rows to a word's list; older views stop before them."""
-        word_id = self._words.get(word)
-        if word_id is None:
-            # The list first: whoever finds the word finds its list.
-            self._lists.append(np.array(packed, dtype=np.int64))
-            self._words[word] = len(self._lists) - 1
-            return
-        entries = self._lists[word_id]
-        used = int(np.searchsorted(entries, packed[0]))
+        entries = held = self._of_word(word_id)
+        # What a write left that was given up is written over.
+        used = int(np.searchsorted(held, self.count << TF_BITS))
         needed = used + len(packed)
-        if needed > len(entries):
+        if word_id not in self._lists or needed > len(held):
             entries = np.full(needed + needed // 2, NO_ENTRY, dtype=np.int64)
-            entries[:used] = self._lists[word_id][:used]
+            entries[:used] = held[:used]
         entries[used:needed] = packed
         self._lists[word_id] = entries
+
+
+def _narrow(entries: NDArray[np.int64]) -> Entries:
+    """The same entries, in half of the room where they fit."""
+    fits = not len(entries) or entries.max() <= np.iinfo(np.int32).max
+    return entries.astype(np.int32) if fits else entries
 
 
 def _idf(live_count: int, frequency: float) -> float:

@@ -63,6 +63,11 @@ class SketchBlock:
         codes = np.zeros((0, words, BLOCK_COUNT), np.uint64)
         return SketchBlock(codes, np.zeros((0, TERM_COUNT, BLOCK_COUNT), np.float32), centre, 0)
 
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of memory that the rows take."""
+        return self.count * 4 * (2 * len(self.codes) + TERM_COUNT)
+
     def appended(self, vectors: Floats) -> SketchBlock:
         """Return the next view, with float32[m, dim] rows behind the present ones.
 

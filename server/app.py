@@ -1,7 +1,7 @@
 """The composition root: builds everything, and owns the order of starting and stopping.
 
 Start: lock the directory -> bind the port (health says NOT_SERVING) -> open store and model ->
-    reload and warm -> ready.
+    count and warm -> ready; memories are loaded when they are asked for.
 Stop: health NOT_SERVING -> let calls in flight finish -> close model and store -> let go of the
     directory.
 """
@@ -43,7 +43,9 @@ from recalld.server.errors import AddressInUse, ConfigError
 from recalld.server.forgetting import forget_answers
 from recalld.server.graphs import Graphs
 from recalld.server.keeping import Keeping, open_keeping
-from recalld.server.model import empty_partitions, open_embedder, rank_params
+from recalld.server.loading import Loading
+from recalld.server.model import open_embedder, rank_params
+from recalld.server.partitions import Partitions
 from recalld.server.quotas import CallRate, MemoryQuota
 from recalld.server.reopening import Reopening
 from recalld.server.roles import Roles
@@ -56,6 +58,7 @@ from recalld.server.writer import Writer
 from recalld.storage.duckdb_store import DuckDBOptions
 from recalld.storage.lock import DirectoryLock
 
+MIB = 1024 * 1024
 FLUSH_S = 0.2
 """Time for the last answers to reach their callers."""
 
@@ -71,9 +74,7 @@ class App:
     async def run(self) -> None:
         """Serve until SIGTERM or SIGINT.
 
-        Raises:
-            DirectoryLocked, AddressInUse, FormatTooNew, Corrupt, ModelMissing, ...: it cannot
-            start; says why.
+        Raises: DirectoryLocked, AddressInUse, FormatTooNew, Corrupt, ModelMissing, ... says why.
         """
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()
@@ -151,7 +152,7 @@ class App:
             fingerprint=parts.embedder.fingerprint,
             read_only=bool(parts.store.read_only_reason),
             memories=loaded.memory_count,
-            users=loaded.partition_count,
+            users=len(loaded.partitions),
         )
 
     async def _load(
@@ -163,7 +164,7 @@ class App:
         screen: Screen,
         exchange: snapshots.Exchange,
     ) -> tuple[services.Parts, reload.Reloaded]:
-        """Open model and store, and bring everything back into memory."""
+        """Open model and store, and learn what is in it."""
         pool = ThreadPoolExecutor(self.config.server.workers, thread_name_prefix="recalld-native")
         stack.callback(pool.shutdown)
         embedder, embedder_name = await asyncio.to_thread(
@@ -172,24 +173,25 @@ class App:
         stack.push_async_callback(asyncio.to_thread, embedder.close)
         keeping = await self._keep(stack, now_us)
         store = keeping.store
-        params = rank_params(embedder)
-        partitions = empty_partitions(embedder, params, self.config.ranking)
-        zone = self.config.ranking.zone
-        loaded = await asyncio.to_thread(reload.reload, store, partitions, embedder, self.log, zone)
+        loaded = await asyncio.to_thread(reload.reload, store, embedder, self.log)
         measures.memories.set(loaded.memory_count)
         measures.read_only.set(bool(store.read_only_reason))
         graphs = Graphs(self.log, self.config.server.workers)
         stack.push_async_callback(graphs.close)
-        for partition in partitions:
-            graphs.consider(partition)
-        writer = Writer(store, pool, graphs, measures, embedder.fingerprint, zone, screen.sealer)
+        loading = Loading(store, embedder, self.config.ranking, self.clock, measures, self.log)
+        bytes_max = self.config.server.memory_max_mb * MIB
+        partitions = Partitions(loaded.partitions, loading, graphs, measures.partitions, bytes_max)
+        stack.push_async_callback(partitions.close)
+        stack.callback(asyncio.create_task(partitions.warm(loaded.newest())).cancel)
+        zone, fingerprint = self.config.ranking.zone, embedder.fingerprint
+        writer = Writer(store, pool, partitions, measures, fingerprint, zone, screen.sealer)
         writer.quota = MemoryQuota(self.config.quotas.memories_max, partitions)
         stack.push_async_callback(writer.drain)
         queues.watch(measures, embedder, writer)
-        ranking = config_hash(VERSION, self.config.ranking, params, embedder.fingerprint)
+        ranking = config_hash(VERSION, self.config.ranking, rank_params(embedder), fingerprint)
         traces = Traces(store.traces, pool, self.config.traces, ranking, measures, self.log)
         stack.push_async_callback(traces.close)
-        made = snapshots.Snapshots(keeping, embedder.fingerprint, self.config.snapshots, exchange)
+        made = snapshots.Snapshots(keeping, fingerprint, self.config.snapshots, exchange)
         stack.callback(asyncio.create_task(made.run_schedule()).cancel)
         parts = services.Parts(
             config=self.config,
@@ -215,7 +217,7 @@ class App:
         options = DuckDBOptions(
             now_us=now_us,
             created_by=VERSION,
-            memory_limit_bytes=self.config.storage.memory_limit_mb * 1024 * 1024,
+            memory_limit_bytes=self.config.storage.memory_limit_mb * MIB,
         )
         data_dir = self.config.storage.data_dir
         keeping = await open_keeping(stack, data_dir, options, self.clock, self.log)

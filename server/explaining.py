@@ -51,7 +51,7 @@ class Explaining:
             return response
         users = (scope.user_id, *trace.header.shared_user_ids)
         for row in trace.table:
-            found = self._look(users[row["user"]], row["id"].decode("ascii"), scope, call)
+            found = await self._look(users[row["user"]], row["id"].decode("ascii"), scope, call)
             if found is not None:
                 response.trace.candidates.append(_shown(found[1], wire_candidate(row)))
         return response
@@ -73,11 +73,11 @@ class Explaining:
             response.next_page_token = paging.make_token(request, [time_us, header.recall_id])
         return response
 
-    def _look(
+    async def _look(
         self, user_id: str, memory_id: str, scope: Scope, call: Call
     ) -> tuple[Partition, MemoryRecord] | None:
         """A memory as it is now, where the asker may see it."""
-        partition = self.partitions.find(scope.tenant, user_id)
+        partition = await self.partitions.use(scope.tenant, user_id, call)
         label = None if partition is None else partition.label_of(memory_id)
         if partition is None or label is None:
             return None
@@ -95,7 +95,8 @@ class Explaining:
             TraceNotFound: it was not kept, and the question is not known any more.
         """
         users = (scope.user_id, *trace.header.shared_user_ids)
-        found = next(filter(None, (self._look(u, memory_id, scope, call) for u in users)), None)
+        looked = [await self._look(user, memory_id, scope, call) for user in users]
+        found = next(filter(None, looked), None)
         if found is None:
             raise MemoryNotFound("no such memory of this user")
         partition, record = found

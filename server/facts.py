@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import resource
 from collections import Counter
 from dataclasses import dataclass
@@ -56,18 +57,18 @@ class Facts:
         """Counts of one user or of the whole tenant."""
         if request.HasField("scope"):
             scope = codec.scope(request.scope, call.tenant)
-            found = self.partitions.find(scope.tenant, scope.user_id)
-            chosen = [found] if found is not None and len(found) else []
+            user_id = scope.user_id
+            user_count = int(self.partitions.count_of_user(call.tenant, user_id) > 0)
         else:
-            chosen = list(self.partitions.of_tenant(call.tenant))
+            user_id = ""
+            user_count = self.partitions.users_of(call.tenant)
         statuses: Counter[int] = Counter()
         kinds: Counter[int] = Counter()
-        for partition in chosen:
-            for record in partition.records.values():
-                statuses[record.status] += 1
-                if record.status in CURRENT:
-                    kinds[record.kind] += 1
-        sizes = self.store.stats()
+        for tally in await asyncio.to_thread(self.store.tally, call.tenant, user_id):
+            statuses[tally.status] += tally.count
+            if tally.status in CURRENT:
+                kinds[tally.kind] += tally.count
+        sizes = await asyncio.to_thread(self.store.stats)
         uptime_us = int((call.clock.monotonic_s() - self.started_s) * 1e6)
         return pb.GetStatsResponse(
             memory_count=sum(statuses.values()),
@@ -76,7 +77,7 @@ class Facts:
                 for status, count in sorted(statuses.items())
             ],
             kinds=[pb.KindCount(kind=kind, count=count) for kind, count in sorted(kinds.items())],
-            user_count=len(chosen),
+            user_count=user_count,
             revision=self.writer.published(call.tenant),
             # How much others store is not this tenant's to know.
             data_bytes=sizes.file_bytes + sizes.wal_bytes if call.is_operator else 0,

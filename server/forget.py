@@ -41,10 +41,10 @@ class Forget:
         scope = codec.scope(request.scope, call.tenant)
         self._check(request)
         is_purge = request.mode == pb.ForgetMode.FORGET_MODE_PURGE
-        partition = self.partitions.find(scope.tenant, scope.user_id)
+        partition = await self.partitions.use(scope.tenant, scope.user_id, call)
         if is_purge and request.all:
             # Also of a user who has nothing here: snapshots may still hold something.
-            partition = self.partitions.open(scope.tenant, scope.user_id)
+            partition = await self.partitions.open(scope.tenant, scope.user_id, call)
 
         async def run(row: StoredRequest | None) -> pb.ForgetResponse:
             """The work behind the idempotency check."""

@@ -14,8 +14,26 @@ CALLS, TEXTS, ROWS = "calls", "texts", "rows"
 """Queues that can be full."""
 REQUESTS, MEMORIES = "requests", "memories"
 """What the texts are that wait."""
+LOAD_OUTCOMES = LOADED, FAILED = ("loaded", "failed")
 DEGRADED_REASONS = ("embedder_deadline", "embedder_overloaded")
 LATENCY_BUCKETS_S = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
+
+
+@dataclass(frozen=True)
+class PartitionMetrics:
+    """Metrics of the partitions.
+
+    Attributes:
+        loads: partitions loaded from the database, by outcome (loaded, failed).
+        evictions: partitions let go of to stay within the budget.
+        resident: partitions in memory now.
+        resident_bytes: what they take, by their own estimate.
+    """
+
+    loads: Counter
+    evictions: Counter
+    resident: Gauge
+    resident_bytes: Gauge
 
 
 @dataclass(frozen=True)
@@ -26,8 +44,9 @@ class Metrics:
         handled: calls finished, by service, method and status code.
         handling: seconds in the handler, by service and method.
         in_flight: calls in the handler now.
-        stage: seconds by stage of the read and write path (embed, search, commit).
-        memories: memories held in memory now.
+        stage: seconds by stage of the read and write path (load, embed, search, commit).
+        memories: memories stored now, of all tenants.
+        partitions: what is loaded, and let go of.
         read_only: 1 while the server was started to be read only, else 0.
         outcomes: memories written, by outcome.
         traces: traces of recalls, by what became of them (kept, lost).
@@ -44,6 +63,7 @@ class Metrics:
     in_flight: Gauge
     stage: Histogram
     memories: Gauge
+    partitions: PartitionMetrics
     read_only: Gauge
     outcomes: Counter
     traces: Counter
@@ -96,7 +116,8 @@ def create() -> Metrics:
             buckets=LATENCY_BUCKETS_S,
             registry=registry,
         ),
-        memories=Gauge("recalld_memories", "Memories held in memory", registry=registry),
+        memories=Gauge("recalld_memories", "Memories stored", registry=registry),
+        partitions=_partitions(registry),
         read_only=Gauge(
             "recalld_read_only", "1 while started to be read only, else 0", registry=registry
         ),
@@ -126,6 +147,29 @@ def create() -> Metrics:
         ),
     )
     _show_from_the_start(made)
+    return made
+
+
+def _partitions(registry: CollectorRegistry) -> PartitionMetrics:
+    """Metrics of the partitions."""
+    made = PartitionMetrics(
+        loads=Counter(
+            "recalld_partition_loads", "Partitions loaded", ("outcome",), registry=registry
+        ),
+        evictions=Counter(
+            "recalld_partition_evictions",
+            "Partitions let go of to stay within the budget",
+            registry=registry,
+        ),
+        resident=Gauge("recalld_partitions_resident", "Partitions in memory", registry=registry),
+        resident_bytes=Gauge(
+            "recalld_partitions_resident_bytes",
+            "Bytes of the partitions in memory, estimated",
+            registry=registry,
+        ),
+    )
+    for outcome in LOAD_OUTCOMES:
+        made.loads.labels(outcome)
     return made
 
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 from recalld.index.analyzer import Analyzer
 from recalld.index.batching import BatchingEmbedder
 from recalld.index.embedder import Embedder, default_model_dir, fast_model_dir
-from recalld.index.judge import Judge
 from recalld.index.partition import PartitionIndex
 from recalld.scoring.params import RankParams, Scale
 from recalld.server.config import environment
-from recalld.server.partitions import Partitions
 from recalld.server.sections import EmbedderSection, RankingSection
 
 
@@ -64,18 +63,15 @@ def rank_params(embedder: BatchingEmbedder) -> RankParams:
     )
 
 
-def empty_partitions(
+def index_maker(
     embedder: BatchingEmbedder, params: RankParams, section: RankingSection
-) -> Partitions:
-    """No partitions yet; those to come search with this model's vectors."""
-    return Partitions(
-        partial(
-            PartitionIndex,
-            embedder.dim,
-            params,
-            Analyzer(),
-            section.exact_rows_max,
-            embedder.requests,
-        ),
-        Judge.of(embedder.base_model),
+) -> Callable[[], PartitionIndex]:
+    """Makes empty indexes that search with this model's vectors."""
+    return partial(
+        PartitionIndex,
+        embedder.dim,
+        params,
+        Analyzer(),
+        section.exact_rows_max,
+        embedder.requests,
     )

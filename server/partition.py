@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from sys import getsizeof
 from typing import TypeVar
 
 from recalld.index.judge import Judge
@@ -24,6 +25,8 @@ K = TypeVar("K")
 
 CURRENT = frozenset({Status.ACTIVE, Status.CONFLICTED})
 TOPIC_KINDS = frozenset({Kind.EVENT, Kind.DOCUMENT})
+RECORD_BYTES = 750
+"""Of a record and its entries in the books, beside its texts; measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +83,20 @@ class Partition:
         self._labels: dict[str, int] = {}
         self._slots: dict[Slot, list[int]] = {}
         self._past: dict[Slot, list[int]] = {}
-        self._identities: dict[tuple[object, ...], list[int]] = {}
+        # By hash: the identities themselves would be a second copy of much of a record.
+        self._identities: dict[int, tuple[int, ...]] = {}
         self._binding: set[int] = set()
         self._groups: dict[str, list[int]] = {}
+        self._text_bytes = 0
 
     def __len__(self) -> int:
         """Memories of any status."""
         return len(self.records)
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of memory that it takes, estimated; costs about as much as a look-up."""
+        return RECORD_BYTES * len(self.records) + self._text_bytes + self.index.size_bytes
 
     def get(self, memory_id: str) -> MemoryRecord:
         """A record by its public id.
@@ -122,7 +132,9 @@ class Partition:
 
     def same_as(self, record: MemoryRecord) -> list[MemoryRecord]:
         """Current records that say the same thing: more than one only after an undo or an edit."""
-        return [self.records[label] for label in self._identities.get(identity_of(record), ())]
+        wanted = identity_of(record)
+        found = (self.records[label] for label in self._identities.get(hash(wanted), ()))
+        return [one for one in found if identity_of(one) == wanted]
 
     def current(self) -> Iterator[MemoryRecord]:
         """Records that hold now, in label order."""
@@ -139,6 +151,7 @@ class Partition:
             if old is not None:
                 self._forget_books(old)
             self.records[record.label] = record
+            self._text_bytes += _text_bytes(record)
             self._labels[record.id] = record.label
             slot = slot_of(record)
             book = self._book(record)
@@ -147,7 +160,9 @@ class Partition:
             if record.conflict_group:
                 self._groups.setdefault(record.conflict_group, []).append(record.label)
             if record.status in CURRENT:
-                self._identities.setdefault(identity_of(record), []).append(record.label)
+                identity = hash(identity_of(record))
+                same = self._identities.get(identity, ())
+                self._identities[identity] = (*same, record.label)
                 if is_binding(record):
                     self._binding.add(record.label)
 
@@ -166,6 +181,7 @@ class Partition:
 
     def _forget_books(self, record: MemoryRecord) -> None:
         """Take a record's present entries out of the books."""
+        self._text_bytes -= _text_bytes(record)
         slot = slot_of(record)
         book = self._book(record)
         if slot is not None and book is not None:
@@ -173,8 +189,17 @@ class Partition:
         if record.conflict_group:
             _drop(self._groups, record.conflict_group, record.label)
         if record.status in CURRENT:
-            _drop(self._identities, identity_of(record), record.label)
+            identity = hash(identity_of(record))
+            left = tuple(n for n in self._identities.pop(identity) if n != record.label)
+            if left:
+                self._identities[identity] = left
         self._binding.discard(record.label)
+
+
+def _text_bytes(record: MemoryRecord) -> int:
+    """Bytes of a record's own texts."""
+    texts = (record.content, record.value_json, record.metadata_json, *record.relevant_when)
+    return sum(map(getsizeof, filter(None, texts)))
 
 
 def _drop(book: dict[K, list[int]], key: K, label: int) -> None:

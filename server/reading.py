@@ -36,7 +36,7 @@ class Reading:
         """
         scope = codec.scope(request.scope, call.tenant)
         which = request.WhichOneof("selector")
-        partition = self.partitions.find(scope.tenant, scope.user_id)
+        partition = await self.partitions.use(scope.tenant, scope.user_id, call)
         if which == "id":
             validate.name(request.id, "id", required=True)
             if partition is None:
@@ -61,7 +61,8 @@ class Reading:
         scope = codec.scope(request.scope, call.tenant)
         size = validate.page_size(request.page_size, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX)
         statuses = _statuses(request.statuses, frozenset(CURRENT))
-        records = self._select(request.filter, statuses, scope, call)
+        partition = await self.partitions.use(scope.tenant, scope.user_id, call)
+        records = _select(partition, request.filter, statuses, scope, call)
         records.sort(key=_newest_first)
         start, total = 0, len(records)
         if request.page_token:
@@ -88,8 +89,9 @@ class Reading:
             if not isinstance(position[0], str):
                 raise InvalidPageToken("page_token", "belongs to another method")
             after = position[0].encode()
+        partition = await self.partitions.use(scope.tenant, scope.user_id, call)
         groups: dict[str, list[MemoryRecord]] = {}
-        for record in self._select(types_pb2.Filter(), frozenset(CURRENT), scope, call):
+        for record in _select(partition, types_pb2.Filter(), frozenset(CURRENT), scope, call):
             own = record.scope.agent_id in ("", scope.agent_id) or not scope.agent_id
             if record.key and record.key.startswith(prefix) and own:
                 groups.setdefault(record.key, []).append(record)
@@ -113,8 +115,8 @@ class Reading:
         """Every matching memory in the order of storing."""
         scope = codec.scope(request.scope, call.tenant)
         statuses = _statuses(request.statuses, frozenset(EXPORTED))
-        partition = self.partitions.find(scope.tenant, scope.user_id)
-        for record in self._select(request.filter, statuses, scope, call, manage=True):
+        partition = await self.partitions.use(scope.tenant, scope.user_id, call)
+        for record in _select(partition, request.filter, statuses, scope, call, manage=True):
             response = pb.ExportMemoriesResponse(memory=codec.memory(record, call.now_us))
             if request.include_vectors and partition is not None:
                 vector = partition.index.vectors_of([record.label])[0, : partition.index.dim]
@@ -122,35 +124,35 @@ class Reading:
                 response.vector_fingerprint = self.fingerprint
             yield response
 
-    def _select(
-        self,
-        filter_message: types_pb2.Filter,
-        statuses: frozenset[int],
-        scope: Scope,
-        call: Call,
-        *,
-        manage: bool = False,
-    ) -> list[MemoryRecord]:
-        """Visible (or manageable) records of some statuses that pass a filter, in label order.
 
-        Expired ones count as EXPIRED.
-        """
-        partition = self.partitions.find(scope.tenant, scope.user_id)
-        label_of = partition.label_of if partition is not None else lambda _: None
-        compiled = filters.decode(filter_message, "filter", label_of)
-        if partition is None:
-            return []
-        labels = partition.index.match(filters.view_all(scope, call, manage=manage), compiled)
-        may = access.may_manage if manage else access.may_see
-        # A row that is being published is in the index before it has a record.
-        found = (partition.records.get(label) for label in labels)
-        return [
-            record
-            for record in found
-            if record is not None
-            and codec.shown_status(record, call.now_us) in statuses
-            and may(record, scope, call)
-        ]
+def _select(
+    partition: Partition | None,
+    filter_message: types_pb2.Filter,
+    statuses: frozenset[int],
+    scope: Scope,
+    call: Call,
+    *,
+    manage: bool = False,
+) -> list[MemoryRecord]:
+    """Visible (or manageable) records of some statuses that pass a filter, in label order.
+
+    Expired ones count as EXPIRED.
+    """
+    label_of = partition.label_of if partition is not None else lambda _: None
+    compiled = filters.decode(filter_message, "filter", label_of)
+    if partition is None:
+        return []
+    labels = partition.index.match(filters.view_all(scope, call, manage=manage), compiled)
+    may = access.may_manage if manage else access.may_see
+    # A row that is being published is in the index before it has a record.
+    found = (partition.records.get(label) for label in labels)
+    return [
+        record
+        for record in found
+        if record is not None
+        and codec.shown_status(record, call.now_us) in statuses
+        and may(record, scope, call)
+    ]
 
 
 def _current_value(partition: Partition | None, scope: Scope, key: str, call: Call) -> MemoryRecord:

@@ -158,8 +158,7 @@ class Recall:
             raise RevisionNotReached(
                 f"revision {request.min_revision} is asked for, this server holds {held}"
             )
-        searchable = (self.partitions.find(call.tenant, user) for user in asked.users)
-        chosen = [part for part in searchable if part is not None]
+        chosen = await self.partitions.use_all(call.tenant, asked.users, call)
         # Checked for unknown users too: a filter that cannot be understood is always an error.
         labels_of: list[LabelOf] = [part.label_of for part in chosen] or [_no_label]
         compiled = [self.filters.of_recall(request, field, label_of) for label_of in labels_of]

@@ -59,7 +59,7 @@ class Remember:
         async def run(row: StoredRequest | None) -> pb.RememberResponse:
             """The work behind the idempotency check."""
             embedded = await self._embed(drafts, call)
-            partition = self.partitions.open(scope.tenant, scope.user_id)
+            partition = await self.partitions.open(scope.tenant, scope.user_id, call)
             return await self.writer.write(
                 call, partition, lambda change: self._plan(change, embedded, timed, call), row
             )

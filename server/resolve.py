@@ -40,7 +40,7 @@ class ResolveConflict:
 
         async def run(row: StoredRequest | None) -> pb.ResolveConflictResponse:
             """The work behind the idempotency check."""
-            partition = self.partitions.find(scope.tenant, scope.user_id)
+            partition = await self.partitions.use(scope.tenant, scope.user_id, call)
             if partition is None:
                 raise MemoryNotFound("no such conflict of this user")
             return await self.writer.write(

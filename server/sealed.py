@@ -85,7 +85,7 @@ class OpenSealed:
             raise PermissionDenied("sealed data is opened with the admin role only")
         scope = codec.scope(request.scope, call.tenant)
         validate.name(request.id, "id", required=True)
-        partition = self.partitions.find(scope.tenant, scope.user_id)
+        partition = await self.partitions.use(scope.tenant, scope.user_id, call)
         if partition is None:
             raise MemoryNotFound("no such memory of this user")
         record = partition.get(request.id)

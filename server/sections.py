@@ -40,6 +40,9 @@ class ServerSection(Section):
     metrics_listen: str = Field("", description="host:port of the Prometheus page; empty: off")
     reflection: bool = Field(True, description="serve gRPC reflection")
     workers: Annotated[int, Field(ge=1, le=64)] = Field(2, description="threads for native stages")
+    memory_max_mb: Annotated[int, Field(ge=1, le=16_777_216)] = Field(
+        1024, description="memories of users kept in memory, MiB; the least used are loaded anew"
+    )
     in_flight_max: Annotated[int, Field(ge=1, le=100_000)] = Field(
         512, description="calls at once; more are refused with RESOURCE_EXHAUSTED"
     )

@@ -128,7 +128,7 @@ class UpdateMemory:
 
         async def run(row: StoredRequest | None) -> pb.UpdateMemoryResponse:
             """The work behind the idempotency check."""
-            partition = self.partitions.find(scope.tenant, scope.user_id)
+            partition = await self.partitions.use(scope.tenant, scope.user_id, call)
             if partition is None:
                 raise MemoryNotFound("no such memory of this user")
             while True:

@@ -49,7 +49,7 @@ class ReportUsage:
 
         async def run(row: StoredRequest | None) -> pb.ReportUsageResponse:
             """The work behind the idempotency check."""
-            partition = self.partitions.find(scope.tenant, scope.user_id)
+            partition = await self.partitions.use(scope.tenant, scope.user_id, call)
             if partition is None and (used or wrong):
                 raise MemoryNotFound("no such memory of this user")
             response = pb.ReportUsageResponse()

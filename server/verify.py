@@ -148,7 +148,7 @@ def _check_store(
         analyzer = Analyzer()
         for number, partition in enumerate(partitions):
             step("index", number, len(partitions))
-            rows = store.load_partition(partition.tenant, partition.user_id)
+            rows = list(store.load_partition(partition.tenant, partition.user_id))
             found = list(index_violations(rows, analyzer, exact_rows_max, zone))
             if len(rows) != partition.count:
                 found.append(f"{len(rows)} rows are found by user, {partition.count} by a scan")

@@ -26,10 +26,10 @@ from recalld.server.call import Call
 from recalld.server.change import Change
 from recalld.server.cue_vectors import kept_cues
 from recalld.server.errors import RequestIdReused
-from recalld.server.graphs import Graphs
 from recalld.server.indexing import index_row
 from recalld.server.metrics import Metrics
 from recalld.server.partition import Partition
+from recalld.server.partitions import Partitions
 from recalld.server.quotas import MemoryQuota
 from recalld.server.sealed import sealed_values
 from recalld.server.sealing import Sealer
@@ -54,7 +54,7 @@ class Writer:
         self,
         store: Store,
         pool: ThreadPoolExecutor,
-        graphs: Graphs,
+        partitions: Partitions,
         metrics: Metrics,
         fingerprint: str,
         zone: tzinfo,
@@ -65,7 +65,7 @@ class Writer:
         Args:
             store: the durable truth.
             pool: threads on which the index is changed.
-            graphs: told of every partition that grew.
+            partitions: told of every one that changed.
             metrics: where commit times go.
             fingerprint: of the embedder whose vectors are written.
             zone: in which the days of a memory's words begin.
@@ -73,7 +73,7 @@ class Writer:
         """
         self._store = store
         self._pool = pool
-        self._graphs = graphs
+        self._partitions = partitions
         self._metrics = metrics
         self._fingerprint = fingerprint
         self._zone = zone
@@ -292,7 +292,7 @@ class Writer:
         self._metrics.memories.inc(len(new))
         if known:
             await loop.run_in_executor(self._pool, catch_up)
-        self._graphs.consider(partition)
+        self._partitions.settle(partition)
 
 
 async def _awaited(work: Awaitable[R]) -> R:

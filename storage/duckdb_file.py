@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+from numpy.typing import NDArray
 
 from recalld.storage.database_file import WAL_SUFFIX, copy_paths, wal_path
 from recalld.storage.errors import (
@@ -118,10 +119,14 @@ class DuckDBFile:
         with self._cursor() as cursor:
             return cursor.execute(sql, parameters).fetchall()
 
+    def arrays(self, sql: str, parameters: Sequence[object] = ()) -> dict[str, NDArray[Any]]:
+        """See `queries.Reader.arrays`."""
+        with self._cursor() as cursor:
+            return cursor.execute(sql, parameters).fetchnumpy()
+
     def columns(self, sql: str, parameters: Sequence[object] = ()) -> dict[str, list[Any]]:
         """See `queries.Reader.columns`."""
-        with self._cursor() as cursor:
-            arrays = cursor.execute(sql, parameters).fetchnumpy()
+        arrays = self.arrays(sql, parameters)
         # Masked arrays (columns with NULL) give None for what is masked.
         return {name: array.tolist() for name, array in arrays.items()}
 

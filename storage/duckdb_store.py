@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -29,7 +29,9 @@ from recalld.storage.purges import SqlPurges
 from recalld.storage.queries import Queries
 from recalld.storage.requests import REQUEST_BYTES_MAX, REQUEST_COUNT_MAX, RecentRequests
 from recalld.storage.sealed import SqlSealed
-from recalld.storage.store import Partition, StoredMemory, StoredRequest, StoreStats, WriteBatch
+from recalld.storage.sizes import StoreStats
+from recalld.storage.sql_reads import SqlReads
+from recalld.storage.store import StoredRequest, WriteBatch
 from recalld.storage.traces import SqlTraces
 from recalld.storage.writer import BatchWriter, GroupWriter
 
@@ -56,7 +58,7 @@ class DuckDBOptions:
     request_bytes_max: int = REQUEST_BYTES_MAX
 
 
-class DuckDBStore:
+class DuckDBStore(SqlReads):
     """`Store` on DuckDB; the contract says what it promises, `recovery` what opening did."""
 
     read_only_reason = ""
@@ -132,23 +134,6 @@ class DuckDBStore:
     def prune_requests(self, before_us: int) -> int:
         """See `Store.prune_requests`."""
         return int(self._writer.run(lambda: self._prune_requests(before_us)).result())
-
-    def newest_request_us(self) -> int:
-        """See `Store.newest_request_us`."""
-        return self._queries.newest_request_us()
-
-    def load(self) -> Iterator[StoredMemory]:
-        """See `Store.load`."""
-        self._file.require_open()
-        return self._queries.load()
-
-    def partitions(self) -> list[Partition]:
-        """See `Store.partitions`; one scan."""
-        return self._queries.partitions()
-
-    def load_partition(self, tenant: str, user_id: str) -> list[StoredMemory]:
-        """See `Store.load_partition`; a scan of two columns, then the rows."""
-        return self._queries.load_partition(tenant, user_id)
 
     def revisions(self) -> dict[str, int]:
         """See `Store.revisions`."""

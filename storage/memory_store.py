@@ -12,18 +12,15 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+from numpy.typing import NDArray
+
 from recalld.storage import rules
 from recalld.storage.counters import Counters
 from recalld.storage.errors import StoreClosed
 from recalld.storage.purge import PurgeOrder, StoredPurge
-from recalld.storage.store import (
-    Partition,
-    StoredMemory,
-    StoredRequest,
-    StoredTrace,
-    StoreStats,
-    WriteBatch,
-)
+from recalld.storage.sizes import Partition, StoreStats, Tally
+from recalld.storage.store import StoredMemory, StoredRequest, StoredTrace, WriteBatch
 from recalld.storage.tombstones import KEY_BYTES, Hasher, Tombstones
 
 
@@ -100,18 +97,35 @@ class MemoryStore:
 
     def partitions(self) -> list[Partition]:
         """See `Store.partitions`."""
-        scopes = (memory.record.scope for memory in self.load())
-        counts = Counter((scope.tenant, scope.user_id) for scope in scopes)
-        return [Partition(*key, count) for key, count in sorted(counts.items())]
+        held: dict[tuple[str, str], list[tuple[int, int]]] = {}
+        for memory in self.load():
+            record, scope = memory.record, memory.record.scope
+            rows = held.setdefault((scope.tenant, scope.user_id), [])
+            rows.append((record.label, record.update_time_us))
+        columns = {key: np.array(rows).T for key, rows in sorted(held.items())}
+        return [Partition(*key, rows[0], int(rows[1].max())) for key, rows in columns.items()]
 
-    def load_partition(self, tenant: str, user_id: str) -> list[StoredMemory]:
+    def tally(self, tenant: str, user_id: str = "") -> list[Tally]:
+        """See `Store.tally`."""
+        records = (memory.record for memory in self.load())
+        counts = Counter(
+            (record.status, record.kind)
+            for record in records
+            if record.scope.tenant == tenant and user_id in ("", record.scope.user_id)
+        )
+        return [Tally(*key, count) for key, count in sorted(counts.items())]
+
+    def load_partition(
+        self, tenant: str, user_id: str, labels: NDArray[np.int64] | None = None
+    ) -> Iterator[StoredMemory]:
         """See `Store.load_partition`."""
-        wanted = (tenant, user_id)
-        return [
-            memory
-            for memory in self.load()
-            if (memory.record.scope.tenant, memory.record.scope.user_id) == wanted
-        ]
+        scopes = ((memory, memory.record.scope) for memory in self.load())
+        return iter([m for m, s in scopes if (s.tenant, s.user_id) == (tenant, user_id)])
+
+    def load_foreign(self, fingerprint: str) -> Iterator[StoredMemory]:
+        """See `Store.load_foreign`."""
+        rows = ((m, m.cues is None and bool(m.record.relevant_when)) for m in self.load())
+        return iter([m for m, lacks_cue in rows if lacks_cue or m.fingerprint != fingerprint])
 
     def revisions(self) -> dict[str, int]:
         """See `Store.revisions`."""

@@ -2,8 +2,8 @@
 
 Knows no database library: the backend gives a `Reader`. It never writes.
 
-Invariants: every statement is fully fetched before the next; texts and values only ever travel
-as parameters.
+Invariants: every statement is fully fetched before the next; whatever a caller may have written
+only ever travels as a parameter.
 """
 
 from __future__ import annotations
@@ -13,14 +13,18 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from recalld.storage import rows
 from recalld.storage.errors import Corrupt
 from recalld.storage.requests import RecentRequests, request_size_bytes
-from recalld.storage.store import Partition, StoredMemory, StoredRequest
+from recalld.storage.sizes import Partition, Tally
+from recalld.storage.store import StoredMemory, StoredRequest
 
 LOAD_CHUNK_ROW_COUNT = 8_192
 CHECK_LOOKUP_COUNT = 100
+# A look-up by key costs as much as a scan over so many rows; DuckDB makes up to 2,048 at once.
+SCATTERED_SPAN_MIN, LOOKUP_COUNT_MAX = 5_000, 1_000
 LABEL_FLOOR_KEY = "label_floor"
 """Row of the table meta: labels up to this number were given out, also if no row has them."""
 
@@ -36,6 +40,10 @@ class Reader(Protocol):
 
     def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """Returns rows of Python values."""
+        ...
+
+    def arrays(self, sql: str, parameters: Sequence[object] = ()) -> dict[str, NDArray[Any]]:
+        """Returns columns of numbers by name."""
         ...
 
     def columns(self, sql: str, parameters: Sequence[object] = ()) -> dict[str, list[Any]]:
@@ -74,20 +82,52 @@ class Queries:
 
     def partitions(self) -> list[Partition]:
         """Returns every partition that has rows, ordered."""
-        sql = "SELECT tenant, user_id, count(*) FROM memories GROUP BY ALL ORDER BY ALL"
-        return [Partition(*row) for row in self._reader.rows(sql)]
+        owners = (
+            "SELECT tenant, user_id, max(update_time_us) AS change_time_us FROM memories "
+            "GROUP BY tenant, user_id"
+        )
+        found = self._reader.rows(f"{owners} ORDER BY tenant, user_id")
+        # As numbers, since so many names would be as many objects.
+        held = self._reader.arrays(
+            "SELECT label, number FROM memories JOIN (SELECT tenant, user_id, row_number() OVER "
+            f"(ORDER BY tenant, user_id) AS number FROM ({owners})) USING (tenant, user_id)"
+        )
+        labels, numbers = held["label"], held["number"]
+        ordered = labels[np.lexsort((labels, numbers))]
+        ends = np.cumsum(np.bincount(numbers, minlength=len(found) + 1)).tolist()
+        return [
+            Partition(tenant, user_id, ordered[start:end], change_time_us)
+            for (tenant, user_id, change_time_us), start, end in zip(
+                found, ends[:-1], ends[1:], strict=True
+            )
+        ]
+
+    def tally(self, tenant: str, user_id: str) -> list[Tally]:
+        """Counts rows of a tenant, or of one of its users, by status and kind."""
+        sql = (
+            "SELECT status, kind, count(*) FROM memories WHERE tenant = $1 "
+            "AND ($2 = '' OR user_id = $2) GROUP BY ALL ORDER BY ALL"
+        )
+        return [Tally(*row) for row in self._reader.rows(sql, (tenant, user_id))]
 
     def load(self) -> Iterator[StoredMemory]:
         """Yields every row in label order, a chunk of labels at a time."""
-        columns = self._reader.columns("SELECT label FROM memories ORDER BY label")
-        labels = columns["label"]
-        for start in range(0, len(labels), LOAD_CHUNK_ROW_COUNT):
-            chunk = labels[start : start + LOAD_CHUNK_ROW_COUNT]
-            yield from self._memories("label BETWEEN ? AND ?", (chunk[0], chunk[-1]))
+        return self._chunked("true", ())
 
-    def load_partition(self, tenant: str, user_id: str) -> list[StoredMemory]:
-        """Returns one partition's rows in label order."""
-        return self._memories("tenant = ? AND user_id = ?", (tenant, user_id))
+    def load_partition(
+        self, tenant: str, user_id: str, labels: NDArray[np.int64] | None
+    ) -> Iterator[StoredMemory]:
+        """Yields one partition's rows in label order; their labels are looked up if not known."""
+        found = self._chunked("tenant = ? AND user_id = ?", (tenant, user_id), labels)
+        return (row for row in found if _is_of(row, tenant, user_id))
+
+    def load_foreign(self, fingerprint: str) -> Iterator[StoredMemory]:
+        """Yields rows that lack a vector of a model, in label order."""
+        condition = (
+            "(fingerprint <> ? OR embedding IS NULL "
+            "OR (cue_embedding IS NULL AND relevant_when_json <> ''))"
+        )
+        return self._chunked(condition, (fingerprint,))
 
     def find_request(self, tenant: str, request_id: str) -> StoredRequest | None:
         """Returns one request by key."""
@@ -154,10 +194,47 @@ class Queries:
                 lines.append(f"label {label}: a scan finds it, its key does not")
         return lines
 
+    def _chunked(
+        self,
+        condition: str,
+        parameters: Sequence[object],
+        labels: NDArray[np.int64] | None = None,
+    ) -> Iterator[StoredMemory]:
+        """Yields rows in label order, reading a chunk of labels at a time.
+
+        Those with known labels may be yielded though they do not meet the condition.
+        """
+        # Beside another condition DuckDB does not look up by key.
+        beside = (f"{condition} AND ", parameters) if labels is None else ("", ())
+        if labels is None:
+            sql = f"SELECT label FROM memories WHERE {condition} ORDER BY label"
+            labels = self._reader.arrays(sql, parameters)["label"]
+        start = 0
+        while start < len(labels):
+            chunk = labels[start : start + LOAD_CHUNK_ROW_COUNT].tolist()
+            if chunk[-1] - chunk[0] > SCATTERED_SPAN_MIN * len(chunk):
+                chunk = chunk[:LOOKUP_COUNT_MAX]
+                # As literals, since it does not look up parameters either.
+                which = f"label IN ({', '.join(map(str, chunk))})"
+                yield from self._memories(f"{beside[0]}{which}", beside[1])
+            else:
+                # The span of labels spares all blocks beside it.
+                which = f"{condition} AND label BETWEEN ? AND ?"
+                yield from self._memories(which, (*parameters, chunk[0], chunk[-1]))
+            start += len(chunk)
+
     def _memories(self, condition: str, parameters: Sequence[object]) -> list[StoredMemory]:
-        sql = f"SELECT {_MEMORY_NAMES} FROM memories WHERE {condition} ORDER BY label"
-        columns = self._reader.columns(sql, parameters)
+        """Returns rows in label order."""
+        columns = self._reader.columns(
+            f"SELECT {_MEMORY_NAMES} FROM memories WHERE {condition}", parameters
+        )
         try:
-            return rows.memories_of(columns)
+            # Sorting here: rows mostly are in order, and DuckDB would move all of their values.
+            return sorted(rows.memories_of(columns), key=lambda memory: memory.record.label)
         except ValueError as error:
             raise Corrupt(self._path, f"memories where {condition}: {error}") from error
+
+
+def _is_of(memory: StoredMemory, tenant: str, user_id: str) -> bool:
+    scope = memory.record.scope
+    return scope.tenant == tenant and scope.user_id == user_id

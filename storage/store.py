@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from recalld.storage.purge import PurgeOrder, PurgeStore
 from recalld.storage.record import MemoryRecord
 from recalld.storage.sealed_value import SealedStore, SealedValue
+from recalld.storage.sizes import Partition, StoreStats, Tally
 
 BATCH_ROW_COUNT_MAX = 4_096
 QUEUE_ROW_COUNT_MAX = 8_192
@@ -90,36 +91,6 @@ class WriteBatch:
     request: StoredRequest | None = None
     purge: PurgeOrder | None = None
     sealed: tuple[SealedValue, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Partition:
-    """How many rows, of any status, one (tenant, user) has."""
-
-    tenant: str
-    user_id: str
-    count: int
-
-
-@dataclass(frozen=True, slots=True)
-class StoreStats:
-    """Sizes and speeds, for metrics.
-
-    Attributes:
-        row_count, request_count: durable rows.
-        file_bytes, wal_bytes: sizes on disk; 0 in memory.
-        queue_row_count: rows submitted and not yet durable.
-        commit_count: groups made durable since opening.
-        last_commit_us: duration of the last group commit, microseconds.
-    """
-
-    row_count: int
-    request_count: int
-    file_bytes: int
-    wal_bytes: int
-    queue_row_count: int
-    commit_count: int
-    last_commit_us: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,11 +222,38 @@ class Store(Protocol):
         ...
 
     def partitions(self) -> list[Partition]:
-        """Returns every partition that has rows, ordered by tenant, then user id."""
+        """Returns every partition that has rows, ordered by tenant, then user id.
+
+        Only while nothing is written.
+        """
         ...
 
-    def load_partition(self, tenant: str, user_id: str) -> list[StoredMemory]:
-        """Returns one partition's rows in label order; empty when it has none."""
+    def tally(self, tenant: str, user_id: str = "") -> list[Tally]:
+        """Counts one partition's rows by status and kind, or, without a user, the tenant's."""
+        ...
+
+    def load_partition(
+        self, tenant: str, user_id: str, labels: NDArray[np.int64] | None = None
+    ) -> Iterator[StoredMemory]:
+        """Streams one partition's rows in label order, memory bounded by a chunk.
+
+        Args:
+            tenant, user_id: whose.
+            labels: int64[n], ascending, of all its rows, where they are known: spares a scan.
+
+        Raises:
+            Corrupt: a row or a block cannot be read.
+        """
+        ...
+
+    def load_foreign(self, fingerprint: str) -> Iterator[StoredMemory]:
+        """Streams, in label order, the rows that lack a vector of the model with a fingerprint.
+
+        A row lacks one when its own is of another model or missing, or that of a cue is missing.
+
+        Raises:
+            Corrupt: a row or a block cannot be read.
+        """
         ...
 
     def revisions(self) -> dict[str, int]:

@@ -131,3 +131,18 @@ def test_threads_share_one_analyzer():
     for thread in threads:
         thread.join()
     assert wrong == []
+
+
+PIECES = st.sampled_from(
+    ["don't", "C++", "5", "5.5", "km", "KM/h", "v2.3.1", "the", "Cats", "getName", "喝咖啡", "a_b"]
+)
+
+
+@given(st.lists(st.one_of(PIECES, st.text(max_size=6)), max_size=12), st.sampled_from([" ", "\n"]))
+def test_piece_by_piece_is_the_whole(pieces: list[str], blank: str) -> None:
+    """A text read piece by piece, known pieces included, has the tokens of the text read whole."""
+    text = blank.join(pieces)
+    for analyzer in (Analyzer(), ANALYZER, ANALYZER):
+        got = analyzer.analyze(text)
+        found, stopped, named = analyzer._read(FOLDER.fold(text))
+        assert (list(got.words), got.identifiers) == (found or stopped, set(named))

@@ -26,7 +26,8 @@ from recalld.server import metrics, reload, services
 from recalld.server.call import Call
 from recalld.server.config import Config
 from recalld.server.graphs import Graphs
-from recalld.server.model import empty_partitions, rank_params
+from recalld.server.loading import Loading
+from recalld.server.partitions import Partitions
 from recalld.server.roles import Roles
 from recalld.server.screening import make_screen
 from recalld.server.sealing import Sealer
@@ -123,15 +124,14 @@ class Core:
         self.store = store
         self.embedder = BatchingEmbedder(HashEmbedder(dim), requests_per_run_max=1)
         self.log = structlog.wrap_logger(structlog.ReturnLogger())
-        params = rank_params(self.embedder)
         ranking = RankingSection(exact_rows_max=exact_max)
-        self.partitions = empty_partitions(self.embedder, params, ranking)
-        reload.reload(store, self.partitions, self.embedder, self.log, UTC)
+        stored = reload.reload(store, self.embedder, self.log).partitions
         self.graphs = Graphs(self.log, 2)
         self.metrics = metrics.create()
-        fingerprint = self.embedder.fingerprint
-        sealer = Sealer(SEAL_KEY)
-        self.writer = Writer(store, pool, self.graphs, self.metrics, fingerprint, UTC, sealer)
+        loading = Loading(store, self.embedder, ranking, self.clock, self.metrics, self.log)
+        self.partitions = Partitions(stored, loading, self.graphs, self.metrics.partitions, 1 << 30)
+        made_by, sealer = self.embedder.fingerprint, Sealer(SEAL_KEY)
+        self.writer = Writer(store, pool, self.partitions, self.metrics, made_by, UTC, sealer)
         config = Config() if traces is None else Config(traces=traces)
         self.traces = Traces(store.traces, pool, config.traces, "hash", self.metrics, self.log)
         self.eraser = MemoryEraser(store, self.clock)
@@ -233,16 +233,19 @@ async def opened(
     traces: TracesSection | None = None,
     roles: Roles | None = None,
     sensitive: SensitiveSection | None = None,
+    memory_max_bytes: int = 1 << 30,
 ) -> AsyncIterator[Core]:
     """A core over a store, an empty one by default; the store stays open."""
     with ThreadPoolExecutor(2) as pool:
         used = store if store is not None else MemoryStore()
         core = Core(used, pool, dim, exact_max, traces, roles, sensitive)
+        core.partitions.bytes_max = memory_max_bytes
         try:
             yield core
         finally:
             await core.traces.close()
             await core.writer.drain()
+            await core.partitions.close()
             await core.graphs.close()
             core.embedder.close()
 

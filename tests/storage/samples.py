@@ -55,8 +55,11 @@ def plain(stored: StoredMemory) -> tuple[MemoryRecord, bytes | None, str, object
 
 def state(store: Store) -> tuple[object, ...]:
     """All that a store can be asked, in a form that compares by value."""
-    partitions = store.partitions()
-    rows = [[plain(m) for m in store.load_partition(p.tenant, p.user_id)] for p in partitions]
+    found = store.partitions()
+    rows = [[plain(m) for m in store.load_partition(p.tenant, p.user_id)] for p in found]
+    known = [[plain(m) for m in store.load_partition(p.tenant, p.user_id, p.labels)] for p in found]
+    assert known == rows
+    partitions = [(p.tenant, p.user_id, p.labels.tolist(), p.change_time_us) for p in found]
     return [plain(m) for m in store.load()], partitions, rows, store.revisions()
 
 

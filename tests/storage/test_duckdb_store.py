@@ -25,6 +25,7 @@ from recalld.storage.memory_store import MemoryImage, MemoryStore
 from recalld.storage.purges import PURGE_COLUMNS
 from recalld.storage.sealed_value import SealedValue
 from recalld.storage.store import WriteBatch
+from tests.conformance.partition_contract import PartitionContract
 from tests.conformance.purge_contract import PurgeContract
 from tests.conformance.store_contract import Reopen, StoreContract
 from tests.conformance.trace_contract import TraceContract
@@ -45,7 +46,7 @@ def wal_of(data_dir: Path) -> Path:
     return data_dir / f"{DATABASE_NAME}.wal"
 
 
-class TestDuckDBStore(StoreContract, TraceContract, PurgeContract):
+class TestDuckDBStore(StoreContract, PartitionContract, TraceContract, PurgeContract):
     """The contract, on DuckDB."""
 
     @pytest.fixture

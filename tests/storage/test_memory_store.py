@@ -7,12 +7,13 @@ from collections.abc import Iterator
 import pytest
 
 from recalld.storage.memory_store import MemoryImage, MemoryStore
+from tests.conformance.partition_contract import PartitionContract
 from tests.conformance.purge_contract import PurgeContract
 from tests.conformance.store_contract import Reopen, StoreContract
 from tests.conformance.trace_contract import TraceContract
 
 
-class TestMemoryStore(StoreContract, TraceContract, PurgeContract):
+class TestMemoryStore(StoreContract, PartitionContract, TraceContract, PurgeContract):
     """The contract, on the oracle."""
 
     @pytest.fixture
