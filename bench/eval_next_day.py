@@ -33,6 +33,7 @@ class Outcome:
     high: Sequence[bool] = ()  # per hit: marked as sure
     marked: frozenset[frozenset[str]] = frozenset()  # groups shown as contradicting each other
     foreign: bool = False  # a memory came back that is not the asker's
+    degraded: bool = False  # the machine was too busy to answer in full
     context: frozenset[str] = frozenset()  # what is in the prompt context
 
     @property
@@ -163,6 +164,7 @@ def _ask(target: Target, store: Store, case: Case, owners: Owners, without: str 
         hits=[frozenset(owners.items[i]) for i in ids],
         high=[h.band == ConfidenceBand.CONFIDENCE_BAND_HIGH for h in answer.hits],
         marked=frozenset(frozenset(g) for g in groups.values()),
+        degraded=bool(answer.degraded),
         foreign=any(owners.owner.get(i) != case.user for i in ids),
         context=frozenset[str]().union(*(owners.items[i.memory_id] for i in context.items)),
     )
@@ -209,6 +211,7 @@ def _report(
         f"another user's memory came back: {figures['other_user']} times",
         f"conflict pairs among the first five, marked or not: {100 * shown:.0f} %",
         f"needed memories that a later one superseded while storing: {lost_count}",
+        f"answered in part, for want of time: {sum(o.degraded for o in outcomes)}",
         f"missed at 5: {' '.join(missed) or 'none'}",
     ]
     baseline = {m.__name__: figure(trivial["BM25"], m) for m in RANKED_MEASURES}

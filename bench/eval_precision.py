@@ -192,8 +192,8 @@ def run(target: Target, path: Path, without: Sequence[str] = ()) -> Report:
         | {"any_" + n: v for n, v in means(ours[None]).items()},
         [
             _by_category([*ours[SURE], *turns[None][SURE]]),
-            by_cut(ours),
             _beside(ours[SURE], trivial),
+            by_cut(ours),
         ],
         [f"failed: {' '.join(o.case.id for o in ours[SURE] if not passed(o)) or 'none'}"],
         trivial["BM25"],

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from recalld.index.columns import Columns
 from recalld.index.cues import CueBlock, CueVectors
+from recalld.index.embedder import RequestBackground
 from recalld.index.evidence import Words
 from recalld.index.exact import VectorBlock
 from recalld.index.graph import Graph
@@ -33,6 +34,7 @@ class Generation:
         graph: approximate index over rows of the same numbers, or None.
         roles: what is known of the roles of the same rows.
         cues: of the same memories, by label.
+        fingerprint: of the model that made the vectors.
         sketch: of the same rows' similarity vectors; None where there are few.
     """
 
@@ -42,7 +44,27 @@ class Generation:
     graph: Graph | None = None
     roles: RoleRows = field(default_factory=RoleRows)
     cues: CueBlock = field(default_factory=CueBlock)
+    fingerprint: str = ""
     sketch: SketchBlock | None = None
+
+    @staticmethod
+    def empty(
+        dim: int, parts: int, requests: RequestBackground | None, fingerprint: str
+    ) -> Generation:
+        """Return a generation without rows, for `parts` vectors of width `dim` each."""
+        return Generation(
+            Columns.empty(),
+            Postings(),
+            tuple(VectorBlock.empty(dim) for _ in range(parts)),
+            cues=CueBlock(background=requests),
+            fingerprint=fingerprint,
+        )
+
+    def or_as_read(self, reading: Reading | None) -> Reading:
+        """Return what was read, or, where that is of another model or nothing, this generation."""
+        if reading is None or reading.generation.fingerprint != self.fingerprint:
+            return Reading(self)
+        return reading
 
     @property
     def size_bytes(self) -> int:
@@ -63,6 +85,7 @@ class Generation:
             self.postings.compacted(kept),
             tuple(block.compacted(kept) for block in self.blocks),
             cues=self.cues,
+            fingerprint=self.fingerprint,
             sketch=None if self.sketch is None else self.sketch.compacted(kept),
         )
 

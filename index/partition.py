@@ -17,17 +17,15 @@ from numpy.typing import NDArray
 
 from recalld.index.analyzer import Analyzer
 from recalld.index.backend import split_vectors
-from recalld.index.columns import Columns, IndexRow
+from recalld.index.columns import IndexRow
 from recalld.index.conditions import Filter
-from recalld.index.cues import NO_CUES, CueBlock, CueVectors, check_cues
+from recalld.index.cues import NO_CUES, CueVectors, check_cues
 from recalld.index.embedder import RequestBackground
 from recalld.index.errors import BadLabel
-from recalld.index.exact import VectorBlock
 from recalld.index.filter import View, exclude
 from recalld.index.generation import Generation, Reading
 from recalld.index.graph import Graph, graph_bytes
 from recalld.index.plan import QueryPlan, Ranking
-from recalld.index.postings import Postings
 from recalld.index.row_check import check_rows
 from recalld.index.search import Searcher
 from recalld.index.sketch import sketched
@@ -55,6 +53,7 @@ class PartitionIndex:
         analyzer: Analyzer | None = None,
         exact_max: int = EXACT_MAX,
         requests: RequestBackground | None = None,
+        fingerprint: str = "",
     ) -> None:
         """Make an empty partition.
 
@@ -64,14 +63,13 @@ class PartitionIndex:
             analyzer: shared between partitions of one server; None makes an own one.
             exact_max: matches up to which every one is looked at.
             requests: background by which cues are compared; None: they are kept only.
+            fingerprint: of that model.
         """
-        self.dim, self.scale = dim, params.scales()[0]
+        self.dim, self.scale, self.fingerprint = dim, params.scales()[0], fingerprint
         self._parts = len(params.scales())
         tables = factor_table(params), factor_table(params, tentative=1.0)
         self._searcher = Searcher(params, analyzer or Analyzer(), exact_max, *tables)
-        blocks = tuple(VectorBlock.empty(dim) for _ in range(self._parts))
-        cues = CueBlock(background=requests)
-        self.generation = Generation(Columns.empty(), Postings(), blocks, cues=cues)
+        self.generation = Generation.empty(dim, self._parts, requests, fingerprint)
 
     def __len__(self) -> int:
         """Return the number of live rows."""
@@ -93,7 +91,7 @@ class PartitionIndex:
         return Reading(generation, self._searcher.read(generation, texts, text_weights, time))
 
     def search(self, plan: QueryPlan, reading: Reading | None = None) -> Ranking:
-        """Find what matters.
+        """Find what matters; vectors of another model than the rows' are left out.
 
         Args:
             plan: the question.
@@ -107,8 +105,9 @@ class PartitionIndex:
             BadPlan: when the plan breaks a limit.
             BadVector: when a vector is unfit.
         """
+        plan = plan.asked_of(self.fingerprint)
         plan.check(self.dim, self._parts)
-        generation, words = (self.generation, None) if reading is None else reading
+        generation, words = self.generation.or_as_read(reading)
         return self._searcher.search(generation, plan, words)
 
     def match(self, view: View, condition: Filter) -> list[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +45,7 @@ class QueryPlan:
         cue_weight: multiplier of the role channel where a cue is near and `weights` has the
             channel off, in [0, WEIGHT_MAX]; 0 = cues are not compared.
         time: what the main text says of time.
+        fingerprint: of the model that made `vectors`, and that `roles` were asked of.
     """
 
     view: View
@@ -62,6 +63,17 @@ class QueryPlan:
     roles: RoleAsk | None = None
     cue_weight: float = 0.0
     time: TimeAsked = field(default_factory=TimeAsked)
+    fingerprint: str = ""
+
+    def asked_of(self, fingerprint: str) -> QueryPlan:
+        """Return the plan for rows of a model: without its vectors where they are of another one.
+
+        Args:
+            fingerprint: of the model that made the rows' vectors.
+        """
+        if fingerprint == self.fingerprint or (self.vectors is None and self.roles is None):
+            return self
+        return replace(self, vectors=None, roles=None)
 
     def check(self, dim: int, parts: int = 1) -> None:
         """Check every limit named above.

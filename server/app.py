@@ -21,8 +21,6 @@ import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
 from recalld.index import role_catalogue
-from recalld.index.batching import BatchingEmbedder
-from recalld.index.embedder import cache_dir
 from recalld.server import (
     listening,
     metrics,
@@ -45,8 +43,10 @@ from recalld.server.graphs import Graphs
 from recalld.server.keeping import Keeping, open_keeping
 from recalld.server.loading import Loading
 from recalld.server.model import open_embedder, rank_params
+from recalld.server.model_change import open_models, prepared
 from recalld.server.partitions import Partitions
 from recalld.server.quotas import CallRate, MemoryQuota
+from recalld.server.reembedding import Seam
 from recalld.server.reopening import Reopening
 from recalld.server.roles import Roles
 from recalld.server.screening import Screen, make_screen
@@ -149,7 +149,7 @@ class App:
             version=VERSION,
             data_dir=str(data_dir),
             embedder=parts.embedder_name,
-            fingerprint=parts.embedder.fingerprint,
+            fingerprint=parts.models.current.fingerprint,
             read_only=bool(parts.store.read_only_reason),
             memories=loaded.memory_count,
             users=len(loaded.partitions),
@@ -171,20 +171,22 @@ class App:
             open_embedder, self.config.embedder, is_shared=self.config.auth.required
         )
         stack.push_async_callback(asyncio.to_thread, embedder.close)
-        keeping = await self._keep(stack, now_us)
-        store = keeping.store
-        loaded = await asyncio.to_thread(reload.reload, store, embedder, self.log)
+        store = (keeping := await self._keep(stack, now_us)).store
+        models, reembedding = await open_models(
+            stack, self.config, store, embedder, pool, measures, self.log
+        )
+        loaded = await asyncio.to_thread(reload.reload, store, models)
         measures.memories.set(loaded.memory_count)
         measures.read_only.set(bool(store.read_only_reason))
         graphs = Graphs(self.log, self.config.server.workers)
         stack.push_async_callback(graphs.close)
-        loading = Loading(store, embedder, self.config.ranking, self.clock, measures, self.log)
+        zone, fingerprint = self.config.ranking.zone, embedder.fingerprint
+        loading = Loading(store, models, reembedding, zone, self.clock, measures, self.log)
         bytes_max = self.config.server.memory_max_mb * MIB
         partitions = Partitions(loaded.partitions, loading, graphs, measures.partitions, bytes_max)
         stack.push_async_callback(partitions.close)
         stack.callback(asyncio.create_task(partitions.warm(loaded.newest())).cancel)
-        zone, fingerprint = self.config.ranking.zone, embedder.fingerprint
-        writer = Writer(store, pool, partitions, measures, fingerprint, zone, screen.sealer)
+        writer = Writer(store, pool, partitions, measures, zone, screen.sealer)
         writer.quota = MemoryQuota(self.config.quotas.memories_max, partitions)
         stack.push_async_callback(writer.drain)
         queues.watch(measures, embedder, writer)
@@ -198,9 +200,10 @@ class App:
             partitions=partitions,
             writer=writer,
             store=store,
-            embedder=embedder,
+            models=models,
+            reembedding=reembedding,
             embedder_name=embedder_name,
-            roles=self._prepared(roles, embedder, stack),
+            roles=prepared(roles, self.config, embedder, stack, self.log),
             metrics=measures,
             traces=traces,
             screen=screen,
@@ -210,6 +213,7 @@ class App:
             start_time_us=now_us,
             started_s=self.clock.monotonic_s(),
         )
+        stack.push_async_callback(reembedding.start(Seam(partitions.loaded, partitions.settle)))
         return parts, loaded
 
     async def _keep(self, stack: contextlib.AsyncExitStack, now_us: int) -> Keeping:
@@ -224,17 +228,6 @@ class App:
         forgetting = forget_answers(keeping.store, self.clock, self.log)
         stack.callback(asyncio.create_task(forgetting).cancel)
         return keeping
-
-    def _prepared(
-        self, roles: Roles, embedder: BatchingEmbedder, stack: contextlib.AsyncExitStack
-    ) -> Roles | None:
-        """Roles that get ready in the background; without a model of meaning there are none."""
-        if self.config.embedder.kind == "hash":
-            return None
-        folder = cache_dir(environment()) / "roles"
-        preparing = asyncio.create_task(roles.prepare(embedder, folder, self.log))
-        stack.callback(preparing.cancel)
-        return roles
 
     async def _listen(
         self,

@@ -25,6 +25,10 @@ from recalld.storage.record import MemoryRecord, Status
 SUPERSEDED = frozenset({Status.SUPERSEDED})
 
 
+class ModelChanged(Exception):
+    """Raised when a text was embedded by another model than the partition has vectors of."""
+
+
 class Change:
     """The pending rows of one call.
 
@@ -50,6 +54,15 @@ class Change:
         self.order: PurgeOrder | None = None
         self._next_label = next_label
         self._claims: dict[str, Claim] = {}
+
+    def require_model(self, fingerprint: str) -> None:
+        """Refuse vectors of another model than the partition's.
+
+        Raises:
+            ModelChanged: the partition was switched since the texts were embedded.
+        """
+        if self.partition.index.fingerprint != fingerprint:
+            raise ModelChanged
 
     def add(self, record: MemoryRecord, vector: NDArray[np.float32]) -> MemoryRecord:
         """Plan a new row; it gets its label and id here."""

@@ -58,17 +58,13 @@ async def embed_cues(
     return [_stacked(embedder, [made[cue] for cue in cues]) for cues in cues_of]
 
 
-def embed_cues_now(embedder: BatchingEmbedder, cues: Sequence[str]) -> Floats:
-    """Embed the cues of one memory and wait: float32[c, dim]; at start-up only."""
-    return _compared(embedder, embedder.embed(cues, is_query=True))
-
-
 def kept_cues(change: Change, record: MemoryRecord) -> Floats | None:
-    """The vectors to keep beside a planned row; None where it has no cues."""
+    """The vectors to keep beside a planned row; None where it has no cues, or none of them yet."""
     if not record.relevant_when:
         return None
     planned = change.cues.get(record.label)
-    return change.partition.index.cues_of(record.label) if planned is None else planned
+    kept = change.partition.index.cues_of(record.label) if planned is None else planned
+    return kept if len(kept) else None
 
 
 def _compared(embedder: BatchingEmbedder, vectors: Floats) -> Floats:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from recalld.index.judge import Judge, Stand
 from recalld.index.nearest import nearest
 from recalld.scoring.params import Scale
-from recalld.server import conflicts
+from recalld.server import conflicts, numbered
 from recalld.server.change import Change
 from recalld.server.claims import Features, features, is_denied, is_same, may_differ
 from recalld.server.partition import CURRENT, TOPIC_KINDS, slot_of
@@ -159,9 +159,12 @@ def _judged(change: Change, record: MemoryRecord, held: Neighbours, judge: Judge
     claim = change.claim(record)
     if denied := [other for other, _ in held if is_denied(change.claim(other), claim)]:
         return _oppose(change, record, denied[0])
-    worst = int(np.argmax(shares[:, Stand.CONTRADICTION]))
-    if shares[worst, Stand.CONTRADICTION] >= CONTRADICTED_MIN:
-        return _oppose(change, record, held[worst][0])
+    opposed = shares[:, Stand.CONTRADICTION]
+    for place in np.argsort(-opposed, kind="stable")[: int((opposed >= CONTRADICTED_MIN).sum())]:
+        other = held[place][0]
+        # Room 302 contradicts nothing that is said of room 301.
+        if not numbered.are_apart(change.claim(other), claim):
+            return _oppose(change, record, other)
     return Found()
 
 

@@ -15,6 +15,7 @@ from recalld.server import codec, limits, times, tokens
 from recalld.server.call import Call
 from recalld.server.partition import CURRENT
 from recalld.server.partitions import Partitions
+from recalld.server.reembedding import Progress
 from recalld.server.version import API_REVISION, VERSION
 from recalld.server.writer import Writer
 from recalld.storage.store import Store
@@ -29,6 +30,7 @@ class Facts:
     writer: Writer
     store: Store
     embedder: BatchingEmbedder
+    progress: Progress
     embedder_name: str
     capabilities: tuple[str, ...]
     test_clock: bool
@@ -48,6 +50,14 @@ class Facts:
                 dimension=self.embedder.dim,
                 max_tokens=self.embedder.max_tokens,
             ),
+            reembedding=pb.ReembeddingInfo(
+                memory_count=self.progress.total,
+                memories_left=self.progress.left_count,
+                users_left=len(self.progress.left),
+                users_held_back=len(self.progress.held),
+            )
+            if self.progress.total
+            else None,
             tokenizers=tokens.NAMES,
             start_time=times.to_wire(self.start_time_us),
             test_clock=self.test_clock,

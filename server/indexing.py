@@ -5,6 +5,7 @@ The searchable text and the columns that ranking and filters need.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from datetime import tzinfo
@@ -36,6 +37,12 @@ def led_text(key: str, content: str) -> str:
 def embedded_text(record: MemoryRecord) -> str:
     """The text whose vector stands for a memory: its content, led by the words of its key."""
     return led_text(record.key, record.content)
+
+
+def source_hash(record: MemoryRecord) -> bytes:
+    """16 bytes over the texts of a memory that are embedded."""
+    texts = json.dumps([embedded_text(record), *record.relevant_when])
+    return hashlib.blake2b(texts.encode(), digest_size=16).digest()
 
 
 def is_outweighed(record: MemoryRecord) -> bool:

@@ -14,8 +14,8 @@ CALLS, TEXTS, ROWS = "calls", "texts", "rows"
 """Queues that can be full."""
 REQUESTS, MEMORIES = "requests", "memories"
 """What the texts are that wait."""
+DEGRADED_REASONS = ("embedder_deadline", "embedder_overloaded", "reembedding")
 LOAD_OUTCOMES = LOADED, FAILED = ("loaded", "failed")
-DEGRADED_REASONS = ("embedder_deadline", "embedder_overloaded")
 LATENCY_BUCKETS_S = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 
 
@@ -37,6 +37,21 @@ class PartitionMetrics:
 
 
 @dataclass(frozen=True)
+class ReembeddingMetrics:
+    """Metrics of embedding anew after a change of the model.
+
+    Attributes:
+        done: memories embedded anew.
+        left: those that are not yet.
+        held: users whose new vectors did not find what is stored.
+    """
+
+    done: Counter
+    left: Gauge
+    held: Gauge
+
+
+@dataclass(frozen=True)
 class Metrics:
     """The server's metrics.
 
@@ -55,6 +70,7 @@ class Metrics:
         waited: seconds in a queue, by queue.
         refused: calls refused since a queue was full, by queue.
         degraded: recalls answered with less than all of their channels, by reason.
+        reembedding: how far embedding anew is.
     """
 
     registry: CollectorRegistry
@@ -72,6 +88,7 @@ class Metrics:
     waited: Histogram
     refused: Counter
     degraded: Counter
+    reembedding: ReembeddingMetrics
     _children: dict[tuple[Any, ...], Any] = field(default_factory=dict)
 
     def serve(self, address: str) -> None:
@@ -145,6 +162,7 @@ def create() -> Metrics:
             ("reason",),
             registry=registry,
         ),
+        reembedding=_reembedding(registry),
     )
     _show_from_the_start(made)
     return made
@@ -171,6 +189,21 @@ def _partitions(registry: CollectorRegistry) -> PartitionMetrics:
     for outcome in LOAD_OUTCOMES:
         made.loads.labels(outcome)
     return made
+
+
+def _reembedding(registry: CollectorRegistry) -> ReembeddingMetrics:
+    """Metrics of embedding anew."""
+    return ReembeddingMetrics(
+        done=Counter("recalld_reembedded_memories", "Memories embedded anew", registry=registry),
+        left=Gauge(
+            "recalld_reembedding_memories_left", "Memories to be embedded anew", registry=registry
+        ),
+        held=Gauge(
+            "recalld_reembedding_users_held",
+            "Users whose new vectors are held back",
+            registry=registry,
+        ),
+    )
 
 
 def _show_from_the_start(made: Metrics) -> None:

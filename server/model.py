@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-
-from recalld.index.analyzer import Analyzer
 from recalld.index.batching import BatchingEmbedder
 from recalld.index.embedder import Embedder, default_model_dir, fast_model_dir
-from recalld.index.partition import PartitionIndex
 from recalld.scoring.params import RankParams, Scale
 from recalld.server.config import environment
-from recalld.server.sections import EmbedderSection, RankingSection
+from recalld.server.sections import EmbedderSection
 
 
 def make_embedder(section: EmbedderSection) -> tuple[Embedder, str]:
@@ -42,7 +37,12 @@ def open_embedder(section: EmbedderSection, *, is_shared: bool) -> tuple[Batchin
         ModelMissing, ModelInvalid: the folder holds no usable model.
     """
     inner, name = make_embedder(section)
-    embedder = BatchingEmbedder(
+    return shared(inner, section, is_shared=is_shared), name
+
+
+def shared(inner: Embedder, section: EmbedderSection, *, is_shared: bool) -> BatchingEmbedder:
+    """A loaded model, shared by all calls; arguments as of `open_embedder`."""
+    return BatchingEmbedder(
         inner,
         cache_max=section.cache_entries,
         queue_texts_max=section.queue_max,
@@ -50,28 +50,13 @@ def open_embedder(section: EmbedderSection, *, is_shared: bool) -> tuple[Batchin
         requests_per_run_max=1,
         is_shared=is_shared,
     )
-    return embedder, name
 
 
-def rank_params(embedder: BatchingEmbedder) -> RankParams:
+def rank_params(embedder: Embedder) -> RankParams:
     """The ranking's numbers for one model."""
     similarity, relevance = embedder.calibration, embedder.relevance
     return RankParams(
         mean=similarity.mean,
         spread=similarity.spread,
         relevance=Scale(relevance.mean, relevance.spread) if relevance is not None else None,
-    )
-
-
-def index_maker(
-    embedder: BatchingEmbedder, params: RankParams, section: RankingSection
-) -> Callable[[], PartitionIndex]:
-    """Makes empty indexes that search with this model's vectors."""
-    return partial(
-        PartitionIndex,
-        embedder.dim,
-        params,
-        Analyzer(),
-        section.exact_rows_max,
-        embedder.requests,
     )

@@ -107,6 +107,13 @@ class Partitions:
                 "the deadline passed before the memories of this user were loaded"
             ) from None
 
+    async def loaded(self, tenant: str, user_id: str) -> Partition | None:
+        """As `use`, for the server itself, whatever time it takes."""
+        found = self.find(tenant, user_id)
+        if found is not None or not self.count_of_user(tenant, user_id):
+            return found
+        return await asyncio.shield(self._begin((tenant, user_id)))
+
     async def use_all(self, tenant: str, user_ids: Sequence[str], call: Call) -> list[Partition]:
         """The partitions of some users in their order, without those who have nothing stored.
 

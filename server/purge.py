@@ -12,13 +12,13 @@ import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from recalld.index.batching import BatchingEmbedder
 from recalld.server import conflicts, doubts, times
 from recalld.server.call import Call
 from recalld.server.change import Change
 from recalld.server.indexing import embedded_text
 from recalld.server.keeping import Eraser
 from recalld.server.limits import FORGET_ID_COUNT_MAX
+from recalld.server.models import Models
 from recalld.server.partition import Partition
 from recalld.server.textless import TEXTLESS_METHODS
 from recalld.server.traces import Traces
@@ -47,7 +47,7 @@ class Purge:
 
     store: Store
     writer: Writer
-    embedder: BatchingEmbedder
+    models: Models
     traces: Traces
     eraser: Eraser
     examples: list[Example] = field(default_factory=list)
@@ -104,7 +104,7 @@ class Purge:
             for record in gone
             for text in (embedded_text(record), record.content, *record.relevant_when)
         }
-        self.embedder.discard(sorted(texts))
+        self.models.discard(sorted(texts))
         await self.traces.forget_user(partition.tenant, partition.user_id)
         return response
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,6 +24,7 @@ from recalld.server.conversation import (
     spoken_texts,
 )
 from recalld.server.indexing import embedded_text
+from recalld.server.models import Models
 from recalld.server.partition import Partition
 from recalld.server.roles import Roles
 from recalld.storage.errors import MemoryNotFound
@@ -54,7 +55,7 @@ class Query:
     """What the channels are asked: the request itself, and what the recent turns add.
 
     Attributes:
-        vectors: as `QueryPlan.vectors`.
+        vectors: as `QueryPlan.vectors`, by the fingerprint of the model that made them.
         vector_weights: one per vector.
         texts: for the words: the request, and what was said in the turns before it.
         excluded: labels that must not answer.
@@ -62,7 +63,7 @@ class Query:
         readings: what the words say already, one per partition.
     """
 
-    vectors: NDArray[np.float32] | None
+    vectors: Mapping[str, NDArray[np.float32]]
     texts: tuple[str, ...]
     excluded: frozenset[int] = frozenset()
     degraded: tuple[str, ...] = ()
@@ -73,7 +74,7 @@ class Query:
 
 
 async def make_query(
-    embedder: BatchingEmbedder,
+    models: Models,
     roles: Roles | None,
     request: pb.RecallRequest,
     asked: Ask,
@@ -82,18 +83,19 @@ async def make_query(
     field: str,
 ) -> Query:
     """All that the channels are asked; without a vector in time, the words alone."""
-    query = await _read(embedder, request, asked, chosen, call, field)
+    query = await _read(models, request, asked, chosen, call, field)
     is_weighed = asked.weights.get(Channel.ROLE, 1.0) > 0
-    if roles is None or query.vectors is None or not asked.text or not is_weighed:
+    vectors = query.vectors.get(models.current.fingerprint)
+    if roles is None or vectors is None or not asked.text or not is_weighed:
         return query
-    wanted = roles.ask(query.vectors, query.vector_weights)
+    wanted = roles.ask(vectors, query.vector_weights)
     if wanted is None:
         return replace(query, degraded=(*query.degraded, "roles_not_ready"))
     return replace(query, roles=wanted, situation=wanted.situation)
 
 
 async def _read(
-    embedder: BatchingEmbedder,
+    models: Models,
     request: pb.RecallRequest,
     asked: Ask,
     chosen: list[Partition],
@@ -104,20 +106,29 @@ async def _read(
     which = request.WhichOneof("query")
     path = f"{field}.{which}" if field else str(which)
     if which == "vector":
-        return Query(validate.vector(request.vector, path, embedder.dim)[np.newaxis], ())
+        given = validate.vector(request.vector, path, models.current.dim)[np.newaxis]
+        vectors = {models.current.fingerprint: given}
+        return Query(vectors, (), degraded=_unasked(chosen, vectors))
     if which == "memory_id":
         validate.name(request.memory_id, path, required=True)
-        return _like(request.memory_id, asked, chosen, call)
+        return _like(request.memory_id, asked, chosen, call, models)
     if which is None or not chosen:
-        return Query(None, ())
+        return Query({}, ())
     said = spoken_texts(asked.text, asked.turns)
     texts = (asked.text, earlier_words(asked.turns)) if asked.turns else (asked.text,)
     readings: tuple[Reading | None, ...] = ()
     try:
         wait_s = EMBED_SHARE_MAX * call.remaining_s()
-        pending = embedder.submit(said, is_query=True, owner=call.tenant, within_s=wait_s)
-        if pending.done():
-            return by_vectors(pending.result(), said, texts, embedder.dim)
+        asked_of = _models_of(chosen, models)
+        dims = {model.fingerprint: model.dim for model in asked_of}
+        pending = {
+            model.fingerprint: model.submit(said, is_query=True, owner=call.tenant, within_s=wait_s)
+            for model in asked_of
+        }
+        degraded = _unasked(chosen, pending)
+        if all(one.done() for one in pending.values()):
+            found = {name: one.result() for name, one in pending.items()}
+            return replace(by_vectors(found, said, texts, dims), degraded=degraded)
         # The words are looked up while the model is at work on another core.
         weights = text_weights(texts)
         readings = tuple(
@@ -129,35 +140,55 @@ async def _read(
         left_s = call.remaining_s()
         wait_s = left_s - max(EMBED_RESERVE_S, EMBED_RESERVE_SHARE * left_s)
         async with asyncio.timeout(None if left_s == float("inf") else max(0.0, wait_s)):
-            vectors = await asyncio.wrap_future(pending)
+            found = {name: await asyncio.wrap_future(one) for name, one in pending.items()}
     except TimeoutError:
-        return Query(None, texts, degraded=("embedder_deadline",), readings=readings)
+        return Query({}, texts, degraded=("embedder_deadline",), readings=readings)
     except EmbedQueueFull:
-        return Query(None, texts, degraded=("embedder_overloaded",))
-    return replace(by_vectors(vectors, said, texts, embedder.dim), readings=readings)
+        return Query({}, texts, degraded=("embedder_overloaded",))
+    return replace(by_vectors(found, said, texts, dims), degraded=degraded, readings=readings)
+
+
+def _models_of(chosen: Sequence[Partition], models: Models) -> list[BatchingEmbedder]:
+    """The models by which some partitions are searched, each once: nearly always a single one."""
+    names = dict.fromkeys(part.index.fingerprint for part in chosen)
+    return [model for name in names if (model := models.find(name)) is not None]
+
+
+def _unasked(chosen: Sequence[Partition], vectors: Container[str]) -> tuple[str, ...]:
+    """What `degraded` says where a partition is not asked by vectors of its own model."""
+    is_whole = all(part.index.fingerprint in vectors for part in chosen)
+    return () if is_whole else ("reembedding",)
 
 
 def by_vectors(
-    vectors: NDArray[np.float32], said: Sequence[str], texts: tuple[str, ...], dim: int
+    vectors: Mapping[str, NDArray[np.float32]],
+    said: Sequence[str],
+    texts: tuple[str, ...],
+    dims: Mapping[str, int],
 ) -> Query:
-    """The query of a request by its vectors.
+    """The query of a request by its vectors of each model, whose widths are `dims`.
 
     Likeness is asked of the whole of what was said, what is needed of the request alone; and both
     the other way round, a little less, unless the whole is more than relevance knows.
     """
     if len(said) == 1:
         return Query(vectors, texts)
-    request, whole = vectors
-    turned = whole if size(said[1]) <= REQUEST_TOKENS_MAX else request
-    rows = [[whole[:dim], request[dim:]], [request[:dim], turned[dim:]]]
-    return Query(np.block(rows), texts, vector_weights=(1.0, REQUEST_WEIGHT))
+    is_short = size(said[1]) <= REQUEST_TOKENS_MAX
+    crossed = {}
+    for name, (request, whole) in vectors.items():
+        dim, turned = dims[name], whole if is_short else request
+        crossed[name] = np.block([[whole[:dim], request[dim:]], [request[:dim], turned[dim:]]])
+    return Query(crossed, texts, vector_weights=(1.0, REQUEST_WEIGHT))
 
 
-def _like(memory_id: str, asked: Ask, chosen: list[Partition], call: Call) -> Query:
+def _like(memory_id: str, asked: Ask, chosen: list[Partition], call: Call, models: Models) -> Query:
     """The vector and words of a memory of the own partition."""
     own = next((part for part in chosen if part.user_id == asked.scope.user_id), None)
     if own is None:
         raise MemoryNotFound("no such memory of this user")
     record = access.require(own.get(memory_id), asked.scope, call)
-    vectors = own.index.vectors_of([record.label])
-    return Query(vectors, (embedded_text(record),), frozenset({record.label}))
+    vectors = {}
+    if models.find(own.index.fingerprint) is not None:
+        vectors[own.index.fingerprint] = own.index.vectors_of([record.label])
+    texts, itself = (embedded_text(record),), frozenset({record.label})
+    return Query(vectors, texts, itself, degraded=_unasked(chosen, vectors))

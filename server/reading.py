@@ -12,6 +12,7 @@ from recalld.server import access, codec, filters, paging, times, validate
 from recalld.server.call import Call
 from recalld.server.errors import InvalidPageToken, InvalidRequest
 from recalld.server.limits import PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, RESPONSE_BYTES_MAX
+from recalld.server.models import STAND_IN
 from recalld.server.partition import CURRENT, Partition, Slot
 from recalld.server.partitions import Partitions
 from recalld.storage.errors import MemoryNotFound
@@ -27,7 +28,6 @@ class Reading:
     """Handlers of the plain reads."""
 
     partitions: Partitions
-    fingerprint: str
 
     async def get(self, request: pb.GetMemoryRequest, call: Call) -> pb.GetMemoryResponse:
         """One memory by id, or the current value of a key.
@@ -118,10 +118,11 @@ class Reading:
         partition = await self.partitions.use(scope.tenant, scope.user_id, call)
         for record in _select(partition, request.filter, statuses, scope, call, manage=True):
             response = pb.ExportMemoriesResponse(memory=codec.memory(record, call.now_us))
-            if request.include_vectors and partition is not None:
-                vector = partition.index.vectors_of([record.label])[0, : partition.index.dim]
+            index = partition.index if partition is not None else None
+            if request.include_vectors and index is not None and index.fingerprint != STAND_IN:
+                vector = index.vectors_of([record.label])[0, : index.dim]
                 response.vector.float32_le = vector.astype("<f4").tobytes()
-                response.vector_fingerprint = self.fingerprint
+                response.vector_fingerprint = index.fingerprint
             yield response
 
 

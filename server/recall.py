@@ -16,7 +16,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count, zip_longest
 
-from recalld.index.batching import BatchingEmbedder
 from recalld.index.conditions import Filter, LabelIn
 from recalld.index.generation import Reading
 from recalld.index.plan import QueryPlan, Ranking
@@ -31,6 +30,7 @@ from recalld.server.filters import LabelOf, RecentFilters
 from recalld.server.hits import RankedHit, make_hits
 from recalld.server.limits import K_DEFAULT, RESPONSE_BYTES_MAX
 from recalld.server.metrics import Metrics
+from recalld.server.models import Models
 from recalld.server.partition import Partition
 from recalld.server.partitions import Partitions
 from recalld.server.partners import with_partners
@@ -88,7 +88,7 @@ class Recall:
 
     partitions: Partitions
     writer: Writer
-    embedder: BatchingEmbedder
+    models: Models
     metrics: Metrics
     pool: ThreadPoolExecutor
     ranking: RankingSection
@@ -102,7 +102,7 @@ class Recall:
     def __post_init__(self) -> None:
         """Turn the configuration into the ranking's own terms."""
         absent = set() if self.roles is not None else {Channel.ROLE}
-        if self.embedder.relevance is None:
+        if self.models.current.relevance is None:
             absent.add(Channel.RELEVANCE)
         defaults = ask.defaults(self.ranking, SERVED_CHANNELS - absent)
         object.__setattr__(self, "defaults", defaults)
@@ -162,12 +162,12 @@ class Recall:
         # Checked for unknown users too: a filter that cannot be understood is always an error.
         labels_of: list[LabelOf] = [part.label_of for part in chosen] or [_no_label]
         compiled = [self.filters.of_recall(request, field, label_of) for label_of in labels_of]
-        query = await make_query(self.embedder, self.roles, request, asked, chosen, call, field)
+        query = await make_query(self.models, self.roles, request, asked, chosen, call, field)
         embedded_s = call.clock.monotonic_s()
         call.check_deadline()
         is_traced = self.traces.wants(asked.explain)
         searched = [
-            (part, self._plan(asked, condition, query), reading or pinned(part, is_traced))
+            (part, self._plan(asked, condition, query, part), reading or pinned(part, is_traced))
             for part, condition, reading in zip_longest(
                 chosen, compiled[: len(chosen)], query.readings
             )
@@ -177,7 +177,7 @@ class Recall:
         async def among(part: Partition, condition: Filter) -> list[RankedHit]:
             """Hits of the same request among some rows of a partition."""
             whole = Filter(must=(compiled[chosen.index(part)], condition))
-            plan = self._plan(asked, whole, query, min_score=0.0)
+            plan = self._plan(asked, whole, query, part, min_score=0.0)
             return self._collect(asked, [part], [await self._search(part, plan, None)], call)
 
         ranked = self._collect(asked, chosen, rankings, call)[: asked.k]
@@ -205,7 +205,7 @@ class Recall:
         Returns:
             Hits, best first, and whether there are no others.
         """
-        plan = self._plan(asked, condition, query, k=most, min_score=0.0)
+        plan = self._plan(asked, condition, query, part, k=most, min_score=0.0)
         best = await self._search(part, plan, None)
         found = self._collect(asked, [part], [best], call)
         if best.matched <= most:
@@ -221,15 +221,18 @@ class Recall:
         asked: Ask,
         condition: Filter,
         query: Query,
+        part: Partition,
         *,
         k: int = 0,
         min_score: float | None = None,
     ) -> QueryPlan:
-        """One partition's search."""
+        """One partition's search, by vectors of its own model."""
+        fingerprint = part.index.fingerprint
+        vectors = query.vectors.get(fingerprint)
         return QueryPlan(
             view=asked.view,
             filter=condition,
-            vectors=query.vectors,
+            vectors=vectors,
             vector_weights=query.vector_weights,
             texts=query.texts,
             text_weights=text_weights(query.texts),
@@ -239,8 +242,9 @@ class Recall:
             weights=asked.weights,
             cue_weight=asked.cue_weight,
             exclude_labels=query.excluded,
-            roles=query.roles,
+            roles=query.roles if fingerprint == self.models.current.fingerprint else None,
             time=asked.time,
+            fingerprint=fingerprint,
         )
 
     async def _search(self, part: Partition, plan: QueryPlan, reading: Reading | None) -> Ranking:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from dataclasses import dataclass
 
 import numpy as np
 
-from recalld.index.batching import BatchingEmbedder
 from recalld.server import codec, validate
 from recalld.server.call import Call
-from recalld.server.change import Change
+from recalld.server.change import Change, ModelChanged
 from recalld.server.codec import Draft
 from recalld.server.cue_vectors import embed_cues
 from recalld.server.indexing import embedded_text
 from recalld.server.limits import BATCH_COUNT_MAX, REQUEST_ID_BYTES_MAX
 from recalld.server.metrics import Metrics
+from recalld.server.models import Models
 from recalld.server.partitions import Partitions
 from recalld.server.purge import was_purged
 from recalld.server.roles import Roles
@@ -37,7 +38,7 @@ class Remember:
 
     partitions: Partitions
     writer: Writer
-    embedder: BatchingEmbedder
+    models: Models
     metrics: Metrics
     tombstones: Tombstones
     roles: Roles | None = None
@@ -47,10 +48,9 @@ class Remember:
         scope = codec.scope(request.scope, call.tenant)
         validate.name(request.request_id, "request_id", bytes_max=REQUEST_ID_BYTES_MAX)
         validate.count(request.memories, "memories", 1, BATCH_COUNT_MAX)
+        current = self.models.current
         drafts = [
-            codec.draft(
-                item, scope, call, f"memories[{i}]", self.embedder.dim, self.embedder.fingerprint
-            )
+            codec.draft(item, scope, call, f"memories[{i}]", current.dim, current.fingerprint)
             for i, item in enumerate(request.memories)
         ]
 
@@ -58,22 +58,37 @@ class Remember:
 
         async def run(row: StoredRequest | None) -> pb.RememberResponse:
             """The work behind the idempotency check."""
-            embedded = await self._embed(drafts, call)
             partition = await self.partitions.open(scope.tenant, scope.user_id, call)
-            return await self.writer.write(
-                call, partition, lambda change: self._plan(change, embedded, timed, call), row
-            )
+            while True:
+                model = partition.index.fingerprint
+                embedded = await self._embed(drafts, call, model)
+                with contextlib.suppress(ModelChanged):
+                    return await self.writer.write(
+                        call,
+                        partition,
+                        lambda change, embedded=embedded, model=model: self._plan(  # type: ignore[misc]
+                            change, embedded, timed, call, model
+                        ),
+                        row,
+                    )
 
         return await self.writer.once(call, METHOD, request, pb.RememberResponse, run)
 
-    async def _embed(self, drafts: list[Draft], call: Call) -> list[Draft]:
-        """Drafts with whole vectors, also of their cues.
+    async def _embed(self, drafts: list[Draft], call: Call, fingerprint: str) -> list[Draft]:
+        """Drafts with whole vectors of the partition's model, also of their cues.
 
-        A part of a vector that a caller did not give stays zero.
+        A part of a vector that a caller did not give stays zero. Given vectors are of the
+        configured model: where another one is still searched, the text is embedded instead.
         """
+        embedder = self.models.find(fingerprint)
+        if embedder is not self.models.current:
+            drafts = [Draft(draft.record, None) for draft in drafts]
+        if embedder is None:
+            standing = self.models.stand_in_for([embedded_text(one.record) for one in drafts])
+            return [Draft(one.record, row) for one, row in zip(drafts, standing, strict=True)]
         texts = [embedded_text(draft.record) for draft in drafts if draft.vector is None]
         started_s = call.clock.monotonic_s()
-        pending = self.embedder.submit(
+        pending = embedder.submit(
             texts,
             is_query=False,
             owner=call.tenant,
@@ -82,9 +97,9 @@ class Remember:
         embedded = await call.in_time(pending)
         vectors = iter(embedded)
         cues_of = [draft.record.relevant_when for draft in drafts]
-        cues = await embed_cues(self.embedder, cues_of, call, EMBED_SHARE_MAX)
+        cues = await embed_cues(embedder, cues_of, call, EMBED_SHARE_MAX)
         self.metrics.stage.labels("embed_write").observe(call.clock.monotonic_s() - started_s)
-        whole = np.zeros((len(drafts), self.embedder.width), np.float32)
+        whole = np.zeros((len(drafts), embedder.width), np.float32)
         for row, draft in zip(whole, drafts, strict=True):
             vector = next(vectors) if draft.vector is None else draft.vector
             row[: len(vector)] = vector
@@ -94,7 +109,7 @@ class Remember:
         ]
 
     async def _plan(
-        self, change: Change, drafts: list[Draft], timed: list[bool], call: Call
+        self, change: Change, drafts: list[Draft], timed: list[bool], call: Call, model: str
     ) -> pb.RememberResponse:
         """Place every memory in turn; later ones see earlier ones.
 
@@ -105,9 +120,15 @@ class Remember:
             drafts: what is to be stored.
             timed: of each, whether its writer gave an event time.
             call: the call, which tells what was screened.
+            model: fingerprint of the model that made their vectors.
+
+        Raises:
+            ModelChanged: the partition has vectors of another one by now.
         """
+        change.require_model(model)
         placements: list[Placement | None] = []
-        values = self.roles.values if self.roles is not None else None
+        is_current = model == self.models.current.fingerprint
+        values = self.roles.values if self.roles is not None and is_current else None
         for draft, has_event_time in zip(drafts, timed, strict=True):
             assert draft.vector is not None
             await asyncio.sleep(0)

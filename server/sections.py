@@ -134,6 +134,18 @@ class EmbedderSection(Section):
     model_dir: Path | None = Field(
         None, description="model folder of kind = onnx; unset: the one `make model` builds"
     )
+    previous_dir: Path | None = Field(
+        None,
+        description="folder of the model before a change, if it is not in the cache folder: it "
+        "answers until its memories are embedded anew",
+    )
+    reembed_share: Annotated[float, Field(gt=0, le=1)] = Field(
+        0.5, description="share of the time that embedding anew after a change may take"
+    )
+    switch_recall_min: Annotated[float, Field(ge=0, le=1)] = Field(
+        0.9,
+        description="share of a user's memories that new vectors must find before they are used",
+    )
     threads: Annotated[int, Field(ge=1, le=64)] = Field(1, description="onnxruntime threads")
     cache_entries: Annotated[int, Field(ge=0, le=1_000_000)] = Field(
         4096, description="texts in the LRU"

@@ -15,7 +15,6 @@ import grpc
 from google.protobuf.descriptor import ServiceDescriptor
 from google.protobuf.message import Message
 
-from recalld.index.batching import BatchingEmbedder
 from recalld.server.batch_recall import BatchRecall
 from recalld.server.call import Call
 from recalld.server.config import Config
@@ -26,10 +25,12 @@ from recalld.server.facts import Facts
 from recalld.server.forget import Forget
 from recalld.server.keeping import Eraser
 from recalld.server.metrics import Metrics
+from recalld.server.models import Models
 from recalld.server.partitions import Partitions
 from recalld.server.purge import Purge
 from recalld.server.reading import Reading
 from recalld.server.recall import Recall
+from recalld.server.reembedding import Reembedding
 from recalld.server.remember import Remember
 from recalld.server.resolve import ResolveConflict
 from recalld.server.roles import Roles
@@ -127,7 +128,8 @@ class Parts:
     partitions: Partitions
     writer: Writer
     store: Store
-    embedder: BatchingEmbedder
+    models: Models
+    reembedding: Reembedding
     embedder_name: str
     roles: Roles | None
     metrics: Metrics
@@ -138,6 +140,20 @@ class Parts:
     pool: ThreadPoolExecutor
     start_time_us: int
     started_s: float
+
+
+def make_recall(parts: Parts) -> Recall:
+    """The handler of Recall, on which others build."""
+    return Recall(
+        partitions=parts.partitions,
+        writer=parts.writer,
+        models=parts.models,
+        metrics=parts.metrics,
+        pool=parts.pool,
+        ranking=parts.config.ranking,
+        roles=parts.roles,
+        traces=parts.traces,
+    )
 
 
 class Table:
@@ -151,36 +167,28 @@ class Table:
     def fill(self, parts: Parts) -> None:
         """Make every handler."""
         self._screened = partial(screened_call, parts.screen, parts.pool)
-        recall = Recall(
-            partitions=parts.partitions,
-            writer=parts.writer,
-            embedder=parts.embedder,
-            metrics=parts.metrics,
-            pool=parts.pool,
-            ranking=parts.config.ranking,
-            roles=parts.roles,
-            traces=parts.traces,
-        )
+        recall = make_recall(parts)
         explaining = Explaining(parts.partitions, parts.traces, parts.pool)
-        reading = Reading(parts.partitions, parts.embedder.fingerprint)
+        reading = Reading(parts.partitions)
         facts = Facts(
             partitions=parts.partitions,
             writer=parts.writer,
             store=parts.store,
-            embedder=parts.embedder,
+            embedder=parts.models.current,
+            progress=parts.reembedding.progress,
             embedder_name=parts.embedder_name,
             capabilities=capabilities_of(parts.store),
             test_clock=parts.config.server.test_clock,
             start_time_us=parts.start_time_us,
             started_s=parts.started_s,
         )
-        purge = Purge(parts.store, parts.writer, parts.embedder, parts.traces, parts.eraser)
+        purge = Purge(parts.store, parts.writer, parts.models, parts.traces, parts.eraser)
         self._handlers.update(
             {
                 "Remember": Remember(
                     parts.partitions,
                     parts.writer,
-                    parts.embedder,
+                    parts.models,
                     parts.metrics,
                     parts.store.purges.tombstones,
                     parts.roles,
@@ -188,13 +196,13 @@ class Table:
                 "GetMemory": reading.get,
                 "ListMemories": reading.list_page,
                 "ListKeys": reading.keys,
-                "UpdateMemory": UpdateMemory(parts.partitions, parts.writer, parts.embedder),
+                "UpdateMemory": UpdateMemory(parts.partitions, parts.writer, parts.models),
                 "Forget": Forget(parts.partitions, parts.writer, purge),
                 "ResolveConflict": ResolveConflict(parts.partitions, parts.writer),
                 "ExportMemories": reading.export,
                 "Recall": recall,
                 "BatchRecall": BatchRecall(recall),
-                "BuildContext": BuildContext(recall, parts.embedder.count_tokens),
+                "BuildContext": BuildContext(recall, parts.models.count_tokens),
                 "GetRecallTrace": explaining.get,
                 "ListRecallTraces": explaining.list_page,
                 "ReportUsage": ReportUsage(parts.partitions, parts.writer, parts.metrics),

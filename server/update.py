@@ -9,14 +9,14 @@ import numpy as np
 from google.protobuf.field_mask_pb2 import FieldMask
 from numpy.typing import NDArray
 
-from recalld.index.batching import BatchingEmbedder
 from recalld.server import access, codec, slots, times, validate
 from recalld.server.call import Call
-from recalld.server.change import Change
+from recalld.server.change import Change, ModelChanged
 from recalld.server.cue_vectors import embed_cues
 from recalld.server.errors import EtagMismatch, InvalidRequest
 from recalld.server.indexing import embedded_text
 from recalld.server.limits import REQUEST_ID_BYTES_MAX
+from recalld.server.models import Models
 from recalld.server.partitions import Partitions
 from recalld.server.writer import Writer
 from recalld.storage.errors import MemoryNotFound
@@ -99,8 +99,9 @@ def merge(
 
 @dataclass(frozen=True, slots=True)
 class _Embedded:
-    """Fresh vectors: of the text, and of the cues; None: they stay."""
+    """Fresh vectors, of a model: of the text, and of the cues; None: they stay."""
 
+    model: str
     vector: NDArray[np.float32] | None
     cues: NDArray[np.float32] | None
 
@@ -115,7 +116,7 @@ class UpdateMemory:
 
     partitions: Partitions
     writer: Writer
-    embedder: BatchingEmbedder
+    models: Models
 
     async def __call__(
         self, request: pb.UpdateMemoryRequest, call: Call
@@ -134,8 +135,9 @@ class UpdateMemory:
             while True:
                 old = access.require(partition.get(request.memory.id), scope, call)
                 merged = merge(old, request.memory, paths, call)
-                fresh = await self._embed(old, merged, paths, call)
-                with contextlib.suppress(_TextChanged):
+                model = partition.index.fingerprint
+                fresh = await self._embed(old, merged, paths, call, model)
+                with contextlib.suppress(_TextChanged, ModelChanged):
                     return await self.writer.write(
                         call,
                         partition,
@@ -148,20 +150,25 @@ class UpdateMemory:
         return await self.writer.once(call, METHOD, request, pb.UpdateMemoryResponse, run)
 
     async def _embed(
-        self, old: MemoryRecord, new: MemoryRecord, paths: list[str], call: Call
+        self, old: MemoryRecord, new: MemoryRecord, paths: list[str], call: Call, model: str
     ) -> _Embedded:
-        """Vectors of what changes."""
+        """Vectors of what changes, of the partition's model."""
         vector = cues = None
         text = embedded_text(new)
-        if text != embedded_text(old):
-            pending = self.embedder.submit(
+        embedder = self.models.find(model)
+        is_changed = text != embedded_text(old)
+        if embedder is None:
+            stand_in = self.models.stand_in_for([text])[0] if is_changed else None
+            return _Embedded(model, stand_in, None)
+        if is_changed:
+            pending = embedder.submit(
                 [text], is_query=False, owner=call.tenant, within_s=call.remaining_s()
             )
             vectors = await call.in_time(pending)
             vector = np.ascontiguousarray(vectors[0])
         if "relevant_when" in paths:
-            (cues,) = await embed_cues(self.embedder, [new.relevant_when], call)
-        return _Embedded(vector, cues)
+            (cues,) = await embed_cues(embedder, [new.relevant_when], call)
+        return _Embedded(model, vector, cues)
 
     def _plan(
         self,
@@ -177,7 +184,9 @@ class UpdateMemory:
 
         Raises:
             _TextChanged: the record changed since its text was embedded.
+            ModelChanged: the partition has vectors of another model by now.
         """
+        change.require_model(fresh.model)
         record = access.require(change.partition.get(request.memory.id), scope, call)
         if request.etag and request.etag != codec.etag(record):
             raise EtagMismatch("the memory changed since this etag was read")

@@ -28,6 +28,7 @@ from recalld.server.cue_vectors import kept_cues
 from recalld.server.errors import RequestIdReused
 from recalld.server.indexing import index_row
 from recalld.server.metrics import Metrics
+from recalld.server.models import STAND_IN
 from recalld.server.partition import Partition
 from recalld.server.partitions import Partitions
 from recalld.server.quotas import MemoryQuota
@@ -56,7 +57,6 @@ class Writer:
         pool: ThreadPoolExecutor,
         partitions: Partitions,
         metrics: Metrics,
-        fingerprint: str,
         zone: tzinfo,
         sealer: Sealer | None = None,
     ) -> None:
@@ -67,7 +67,6 @@ class Writer:
             pool: threads on which the index is changed.
             partitions: told of every one that changed.
             metrics: where commit times go.
-            fingerprint: of the embedder whose vectors are written.
             zone: in which the days of a memory's words begin.
             sealer: encrypts what is sealed; None: nothing is.
         """
@@ -75,7 +74,6 @@ class Writer:
         self._pool = pool
         self._partitions = partitions
         self._metrics = metrics
-        self._fingerprint = fingerprint
         self._zone = zone
         self._sealer = sealer
         self._revisions = store.revisions()
@@ -228,12 +226,14 @@ class Writer:
         old = [label for label in change.rows if label not in change.vectors]
         vectors = dict(zip(old, change.partition.index.vectors_of(old), strict=True)) if old else {}
         vectors.update(change.vectors)
+        fingerprint = change.partition.index.fingerprint
         memories = tuple(
-            StoredMemory(record, vectors[label], self._fingerprint, kept_cues(change, record))
+            StoredMemory(record, vectors[label], fingerprint, kept_cues(change, record))
+            if fingerprint != STAND_IN
+            else StoredMemory(record, None, "")
             for label, record in change.rows.items()
         )
-        originals = call.screened.originals
-        sealed = tuple(sealed_values(change.rows.values(), originals, self._sealer))
+        sealed = tuple(sealed_values(change.rows.values(), call.screened.originals, self._sealer))
         future = self._store.submit(
             WriteBatch(call.tenant, revision, memories, request, change.order, sealed)
         )

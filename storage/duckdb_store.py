@@ -27,6 +27,7 @@ from recalld.storage.errors import CopyFailed, Corrupt, StoreFailed
 from recalld.storage.fsio import Files
 from recalld.storage.purges import SqlPurges
 from recalld.storage.queries import Queries
+from recalld.storage.renewals import SqlRenewals
 from recalld.storage.requests import REQUEST_BYTES_MAX, REQUEST_COUNT_MAX, RecentRequests
 from recalld.storage.sealed import SqlSealed
 from recalld.storage.sizes import StoreStats
@@ -99,7 +100,7 @@ class DuckDBStore(SqlReads):
             self._wal_bytes = size_bytes(self._wal_path)
             means = (self._file, self._file, self._run, self._sync_new_wal)
             self.traces, self.purges = SqlTraces(*means), SqlPurges(*means)
-            self.sealed = SqlSealed(*means)
+            self.sealed, self.renewals = SqlSealed(*means), SqlRenewals(*means)
         except BaseException:
             self._file.close()
             raise
@@ -190,7 +191,8 @@ class DuckDBStore(SqlReads):
         self._file.require_open()
         lines: list[str] = []
         try:
-            lines += self._queries.check_index() + self.traces.check() + self.sealed.check()
+            lines += self._queries.check_index() + self.traces.check()
+            lines += self.sealed.check() + self.renewals.check()
             requests, revisions = self._queries.requests(), self._queries.revisions
             lines += rules.store_violations(self._queries.load(), requests, revisions)
         except Corrupt as error:

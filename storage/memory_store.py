@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 from recalld.storage import rules
 from recalld.storage.counters import Counters
 from recalld.storage.errors import StoreClosed
+from recalld.storage.memory_renewals import MemoryRenewals
 from recalld.storage.purge import PurgeOrder, StoredPurge
+from recalld.storage.renewal import Renewal
 from recalld.storage.sizes import Partition, StoreStats, Tally
 from recalld.storage.store import StoredMemory, StoredRequest, StoredTrace, WriteBatch
 from recalld.storage.tombstones import KEY_BYTES, Hasher, Tombstones
@@ -33,6 +35,7 @@ class MemoryImage:
     revisions: dict[str, int] = field(default_factory=dict)
     traces: dict[tuple[str, str], StoredTrace] = field(default_factory=dict)
     sealed: dict[tuple[int, str], bytes] = field(default_factory=dict)
+    renewals: dict[int, Renewal] = field(default_factory=dict)
     purges: dict[str, StoredPurge] = field(default_factory=dict)
     tombstones: dict[bytes, int] = field(default_factory=dict)
     label_max: int = 0
@@ -54,6 +57,7 @@ class MemoryStore:
         self._commit_count = 0
         self.traces = MemoryTraces(self._opened)
         self.sealed = MemorySealed(self._opened)
+        self.renewals = MemoryRenewals(self._opened)
         self.purges = MemoryPurges(self._opened)
 
     def submit(self, batch: WriteBatch) -> Future[None]:
@@ -121,11 +125,6 @@ class MemoryStore:
         """See `Store.load_partition`."""
         scopes = ((memory, memory.record.scope) for memory in self.load())
         return iter([m for m, s in scopes if (s.tenant, s.user_id) == (tenant, user_id)])
-
-    def load_foreign(self, fingerprint: str) -> Iterator[StoredMemory]:
-        """See `Store.load_foreign`."""
-        rows = ((m, m.cues is None and bool(m.record.relevant_when)) for m in self.load())
-        return iter([m for m, lacks_cue in rows if lacks_cue or m.fingerprint != fingerprint])
 
     def revisions(self) -> dict[str, int]:
         """See `Store.revisions`."""
@@ -274,6 +273,7 @@ class MemoryPurges:
         image = self._opened()
         for record in order.records:
             image.memories.pop(record.label, None)
+            image.renewals.pop(record.label, None)
             image.label_max = max(image.label_max, record.label)
         image.sealed = {key: s for key, s in image.sealed.items() if key[0] in image.memories}
         ids = [record.id.encode() for record in order.records]

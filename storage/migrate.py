@@ -19,7 +19,7 @@ from recalld.storage.errors import Corrupt, FormatTooNew
 from recalld.storage.record import Status
 from recalld.storage.tombstones import KEY_BYTES
 
-FORMAT_VERSION = 5
+FORMAT_VERSION = 6
 TOMBSTONE_KEY = "tombstone_key"
 """Row of the table meta: the secret of the tombstones' hashes, in hex."""
 
@@ -110,12 +110,22 @@ def _fifth(connection: Connection) -> None:
     )
 
 
+def _sixth(connection: Connection) -> None:
+    """6: vectors of another model that wait for their place."""
+    connection.execute(
+        "CREATE TABLE renewals (label BIGINT PRIMARY KEY, fingerprint VARCHAR NOT NULL, "
+        "source_hash BLOB NOT NULL, embedding BLOB NOT NULL, cue_count INTEGER NOT NULL, "
+        "cue_embedding BLOB)"
+    )
+
+
 # The next format adds its step here and its schema to schema.sql; a step never changes afterwards.
 STEPS: tuple[Step, ...] = (
     Step(1, _second),
     Step(2, _third),
     Step(3, _fourth),
     Step(4, _fifth),
+    Step(5, _sixth),
 )
 
 

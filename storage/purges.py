@@ -2,8 +2,8 @@
 
 Knows no database library. Everything that removes runs inside a transaction of the writer.
 
-Invariants: rows, sealed originals, answers, traces, tombstones and the note of a purge change
-together; removing what is removed already changes nothing.
+Invariants: rows with all that stands beside them, answers, traces, tombstones and the note of a
+purge change together; removing what is removed already changes nothing.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ class SqlPurges(SqlPart):
             self._drop_traces(tenant, user_id)
 
     def _delete(self, labels: Sequence[int]) -> None:
-        """Removes rows and their sealed originals.
+        """Removes rows, their sealed originals and their renewals.
 
         The highest label stays known, since labels are never used again.
         """
@@ -198,7 +198,7 @@ class SqlPurges(SqlPart):
         (floor,) = self._connection.execute(sql, [LABEL_FLOOR_KEY]).fetchone()
         sql = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
         self._connection.execute(sql, [LABEL_FLOOR_KEY, str(max(floor, *labels))])
-        for table in ("memories", "sealed"):
+        for table in ("memories", "sealed", "renewals"):
             sql = f"DELETE FROM {table} WHERE label IN (SELECT unnest(?::BIGINT[]))"
             self._connection.execute(sql, [list(labels)])
 

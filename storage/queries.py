@@ -121,14 +121,6 @@ class Queries:
         found = self._chunked("tenant = ? AND user_id = ?", (tenant, user_id), labels)
         return (row for row in found if _is_of(row, tenant, user_id))
 
-    def load_foreign(self, fingerprint: str) -> Iterator[StoredMemory]:
-        """Yields rows that lack a vector of a model, in label order."""
-        condition = (
-            "(fingerprint <> ? OR embedding IS NULL "
-            "OR (cue_embedding IS NULL AND relevant_when_json <> ''))"
-        )
-        return self._chunked(condition, (fingerprint,))
-
     def find_request(self, tenant: str, request_id: str) -> StoredRequest | None:
         """Returns one request by key."""
         sql = f"SELECT {_REQUEST_NAMES} FROM requests WHERE tenant = ? AND request_id = ?"

@@ -1,4 +1,4 @@
--- Format version 5. Times are microseconds since 1970-01-01T00:00:00Z, 0 = not set.
+-- Format version 6. Times are microseconds since 1970-01-01T00:00:00Z, 0 = not set.
 -- Primary keys only: secondary indexes and foreign keys have broken on WAL replay.
 
 CREATE TABLE meta (
@@ -98,4 +98,13 @@ CREATE TABLE sealed (
     placeholder VARCHAR NOT NULL,
     data        BLOB    NOT NULL,
     PRIMARY KEY (label, placeholder)
+);
+
+CREATE TABLE renewals (
+    label         BIGINT PRIMARY KEY,
+    fingerprint   VARCHAR NOT NULL,
+    source_hash   BLOB    NOT NULL,
+    embedding     BLOB    NOT NULL,
+    cue_count     INTEGER NOT NULL,
+    cue_embedding BLOB
 );

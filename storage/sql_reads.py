@@ -42,8 +42,3 @@ class SqlReads:
         """See `Store.load_partition`; a scan of two columns if need be, then the rows."""
         self._file.require_open()
         return self._queries.load_partition(tenant, user_id, labels)
-
-    def load_foreign(self, fingerprint: str) -> Iterator[StoredMemory]:
-        """See `Store.load_foreign`; a scan that reads no vector, then the rows."""
-        self._file.require_open()
-        return self._queries.load_foreign(fingerprint)

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from recalld.storage.purge import PurgeOrder, PurgeStore
 from recalld.storage.record import MemoryRecord
+from recalld.storage.renewal import RenewalStore
 from recalld.storage.sealed_value import SealedStore, SealedValue
 from recalld.storage.sizes import Partition, StoreStats, Tally
 
@@ -157,6 +158,7 @@ class Store(Protocol):
             StoreReadOnly; "" = it takes writes.
         traces: kept traces of recalls.
         sealed: sealed originals.
+        renewals: vectors of another model that wait for their place.
         purges: what was purged.
 
     Thread safety: every method may be called from any thread.
@@ -170,17 +172,18 @@ class Store(Protocol):
     @property
     def traces(self) -> TraceStore:
         """Kept traces of recalls, usable as long as the store is open."""
-        ...
 
     @property
     def sealed(self) -> SealedStore:
         """Sealed originals, usable as long as the store is open."""
-        ...
+
+    @property
+    def renewals(self) -> RenewalStore:
+        """Vectors of another model, usable as long as the store is open."""
 
     @property
     def purges(self) -> PurgeStore:
         """What was purged, usable as long as the store is open."""
-        ...
 
     def submit(self, batch: WriteBatch) -> Future[None]:
         """Queues a batch; the future resolves when it is durable.
@@ -240,16 +243,6 @@ class Store(Protocol):
         Args:
             tenant, user_id: whose.
             labels: int64[n], ascending, of all its rows, where they are known: spares a scan.
-
-        Raises:
-            Corrupt: a row or a block cannot be read.
-        """
-        ...
-
-    def load_foreign(self, fingerprint: str) -> Iterator[StoredMemory]:
-        """Streams, in label order, the rows that lack a vector of the model with a fingerprint.
-
-        A row lacks one when its own is of another model or missing, or that of a cue is missing.
 
         Raises:
             Corrupt: a row or a block cannot be read.

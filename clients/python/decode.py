@@ -229,6 +229,19 @@ def server_info(response: admin_pb2.GetServerInfoResponse) -> models.ServerInfo:
         tokenizers=tuple(response.tokenizers),
         start_time=wiretypes.to_datetime(response, "start_time"),
         test_clock=response.test_clock,
+        reembedding=_reembedding(response),
+    )
+
+
+def _reembedding(response: admin_pb2.GetServerInfoResponse) -> models.Reembedding | None:
+    if not response.HasField("reembedding"):
+        return None
+    told = response.reembedding
+    return models.Reembedding(
+        memory_count=told.memory_count,
+        memories_left=told.memories_left,
+        users_left=told.users_left,
+        users_held_back=told.users_held_back,
     )
 
 

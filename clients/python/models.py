@@ -247,8 +247,28 @@ class Context:
 
 
 @dataclass(frozen=True, slots=True)
+class Reembedding:
+    """How far embedding anew is, after a change of the model; counts of the whole server.
+
+    Attributes:
+        memory_count: Memories to be embedded anew when the server started.
+        memories_left: Those of them that are not yet.
+        users_left: Users that are still searched by the previous model, or by words and keys.
+        users_held_back: Those of them whose new vectors did not find what is stored.
+    """
+
+    memory_count: int
+    memories_left: int
+    users_left: int
+    users_held_back: int
+
+
+@dataclass(frozen=True, slots=True)
 class ServerInfo:
-    """Version, calls that work (`Service/Method`), limits and embedder of the server."""
+    """Version, calls that work (`Service/Method`), limits and embedder of the server.
+
+    `reembedding` is None where every memory had vectors of the embedder when the server started.
+    """
 
     version: str
     api_revision: int
@@ -260,6 +280,7 @@ class ServerInfo:
     tokenizers: tuple[str, ...]
     start_time: datetime | None
     test_clock: bool
+    reembedding: Reembedding | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,3 +80,13 @@ def test_rankers_and_channels_stand_beside(report):
     assert rankers[:3] == ["recalld", "BM25", "BM25, its first alone"]
     assert "without_key_precision" in report.figures
     assert report.baseline["n"] == 6
+
+
+def test_the_curve_over_the_least_score_is_told(report):
+    """A row for each cut, and one for the cut that the other categories choose; recall falls."""
+    rows = report.tables[2].rows
+    assert [row[0] for row in rows[:3]] == ["unset", "0.1", "0.2"]
+    assert rows[-1][0] == "chosen on the other categories"
+    recalls = [row[2] for row in rows[:-1]]
+    assert recalls == sorted(recalls, reverse=True)
+    assert report.figures["any_recall"] == recalls[0]

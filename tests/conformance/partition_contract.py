@@ -61,17 +61,3 @@ class PartitionContract:
         assert store.tally("acme", "ann") == [Tally(Status.ACTIVE, Kind.FACT, 1), gone]
         assert store.tally("acme") == [Tally(Status.ACTIVE, Kind.FACT, 2), gone]
         assert store.tally("acme", "eve") == store.tally("nobody") == []
-
-    def test_rows_without_vectors_of_a_model_are_found(self, reopen: Reopen) -> None:
-        """Rows that lack their vector, or one of a cue, of a model come in label order."""
-        store = reopen()
-        cues = np.ones((1, 4), np.float32)
-        rows = (
-            memory(1, 1),
-            memory(2, 1, vector=None),
-            memory(3, 1, relevant_when=("tea",)),
-            memory(4, 1, relevant_when=("tea",), cues=cues),
-        )
-        store.write(WriteBatch("acme", 1, rows))
-        assert [m.record.label for m in store.load_foreign("model-1")] == [2, 3]
-        assert [m.record.label for m in store.load_foreign("model-2")] == [1, 2, 3, 4]

@@ -272,7 +272,7 @@ class StoreContract:
             store.load,
             store.partitions,
             lambda: store.load_partition("acme", "ann"),
-            lambda: store.load_foreign("m"),
+            lambda: store.renewals.foreign("m"),
             lambda: store.tally("acme"),
             store.revisions,
             lambda: store.allocate_labels(1),

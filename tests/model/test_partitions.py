@@ -15,7 +15,8 @@ from recalld.storage.errors import StorageError
 from recalld.storage.memory_store import MemoryImage
 from recalld.v1 import memory_service_pb2 as pb
 from recalld.v1 import recall_service_pb2, types_pb2
-from tests.server.core import FaultyStore, memory, opened, scope
+from tests.server.core import memory, opened, scope
+from tests.server.faulty import FaultyStore
 
 USERS = ("ann", "bob", "cy")
 TINY_BYTES = 1

@@ -9,7 +9,7 @@ import contextlib
 import math
 import time
 from collections.abc import AsyncIterator, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC
 from typing import Any
 from unittest.mock import Mock
@@ -27,17 +27,23 @@ from recalld.server.call import Call
 from recalld.server.config import Config
 from recalld.server.graphs import Graphs
 from recalld.server.loading import Loading
+from recalld.server.models import open_models
 from recalld.server.partitions import Partitions
+from recalld.server.reembedding import Reembedding, Seam
 from recalld.server.roles import Roles
 from recalld.server.screening import make_screen
 from recalld.server.sealing import Sealer
-from recalld.server.sections import RankingSection, SensitiveSection, TracesSection
+from recalld.server.sections import (
+    EmbedderSection,
+    RankingSection,
+    SensitiveSection,
+    TracesSection,
+)
 from recalld.server.snapshots import Snapshots
 from recalld.server.traces import Traces
 from recalld.server.writer import Writer
-from recalld.storage.errors import StoreFailed
-from recalld.storage.memory_store import MemoryImage, MemoryStore
-from recalld.storage.store import Store, WriteBatch
+from recalld.storage.memory_store import MemoryStore
+from recalld.storage.store import Store
 from recalld.v1 import memory_service_pb2 as pb
 from recalld.v1 import recall_service_pb2, types_pb2
 from tests.server.erasing import MemoryEraser
@@ -62,36 +68,6 @@ class FixedClock:
 
     def monotonic_s(self) -> float:
         return time.perf_counter()
-
-
-class FaultyStore(MemoryStore):
-    """A store whose next commits can be made to wait or to fail."""
-
-    is_failing = False
-    is_held = False
-
-    def __init__(self, image: MemoryImage | None = None) -> None:
-        super().__init__(image)
-        self.held: list[tuple[Future[None], WriteBatch]] = []
-
-    def submit(self, batch: WriteBatch) -> Future[None]:
-        if self.is_failing:
-            broken: Future[None] = Future()
-            broken.set_exception(StoreFailed("the disk is gone"))
-            return broken
-        if not self.is_held:
-            return super().submit(batch)
-        waiting: Future[None] = Future()
-        self.held.append((waiting, batch))
-        return waiting
-
-    def release(self) -> None:
-        """Lets what waits go through, in order."""
-        self.is_held = False
-        for waiting, batch in self.held:
-            super().submit(batch).result()
-            waiting.set_result(None)
-        self.held.clear()
 
 
 class Recorder:
@@ -125,13 +101,19 @@ class Core:
         self.embedder = BatchingEmbedder(HashEmbedder(dim), requests_per_run_max=1)
         self.log = structlog.wrap_logger(structlog.ReturnLogger())
         ranking = RankingSection(exact_rows_max=exact_max)
-        stored = reload.reload(store, self.embedder, self.log).partitions
-        self.graphs = Graphs(self.log, 2)
+        section = EmbedderSection(reembed_share=1.0)
+        self.models = open_models(self.embedder, section, ranking, store, self.log, is_shared=False)
         self.metrics = metrics.create()
-        loading = Loading(store, self.embedder, ranking, self.clock, self.metrics, self.log)
-        self.partitions = Partitions(stored, loading, self.graphs, self.metrics.partitions, 1 << 30)
-        made_by, sealer = self.embedder.fingerprint, Sealer(SEAL_KEY)
-        self.writer = Writer(store, pool, self.partitions, self.metrics, made_by, UTC, sealer)
+        self.reembedding = Reembedding(store, self.models, section, pool, self.metrics, self.log)
+        stored = reload.reload(store, self.models).partitions
+        self.graphs = Graphs(self.log, 2)
+        loading = Loading(
+            store, self.models, self.reembedding, UTC, self.clock, self.metrics, self.log
+        )
+        shown = self.metrics.partitions
+        self.partitions = Partitions(stored, loading, self.graphs, shown, 1 << 30)
+        sealer = Sealer(SEAL_KEY)
+        self.writer = Writer(store, pool, self.partitions, self.metrics, UTC, sealer)
         config = Config() if traces is None else Config(traces=traces)
         self.traces = Traces(store.traces, pool, config.traces, "hash", self.metrics, self.log)
         self.eraser = MemoryEraser(store, self.clock)
@@ -143,7 +125,8 @@ class Core:
                 writer=self.writer,
                 roles=roles,
                 store=store,
-                embedder=self.embedder,
+                models=self.models,
+                reembedding=self.reembedding,
                 embedder_name="hash",
                 metrics=self.metrics,
                 traces=self.traces,
@@ -160,6 +143,10 @@ class Core:
         list(self.table.handlers(recorder))  # type: ignore[arg-type]
         self.handlers = recorder.handlers
         self.responses = recorder.responses
+
+    def embed_anew(self) -> None:
+        """Begins to embed anew, as a server does when it is ready."""
+        self.reembedding.start(Seam(self.partitions.loaded, self.partitions.settle))
 
     def caller(self, *, now_us: int = 0, deadline_s: float = math.inf, admin: bool = True) -> Call:
         return Call(TENANT, admin, "r", now_us or self.clock.now_us(), deadline_s, self.clock)
@@ -243,10 +230,12 @@ async def opened(
         try:
             yield core
         finally:
+            await core.reembedding.close()
             await core.traces.close()
             await core.writer.drain()
             await core.partitions.close()
             await core.graphs.close()
+            core.models.close()
             core.embedder.close()
 
 

@@ -71,15 +71,15 @@ def test_words_of_earlier_turns_are_bounded() -> None:
 def test_likeness_of_the_whole_and_need_of_the_request() -> None:
     """The first vector has the whole's likeness and the request's need, the second the reverse."""
     vectors = np.array([[1, 2, 10, 20], [3, 4, 30, 40]], dtype=np.float32)
-    query = by_vectors(vectors, ("ask", "told. ask"), ("ask", "told."), 2)
-    assert query.vectors is not None
-    assert query.vectors.tolist() == [[3, 4, 10, 20], [1, 2, 30, 40]]
+    query = by_vectors({"m": vectors}, ("ask", "told. ask"), ("ask", "told."), {"m": 2})
+    assert query.vectors["m"] is not None
+    assert query.vectors["m"].tolist() == [[3, 4, 10, 20], [1, 2, 30, 40]]
     assert query.vector_weights == (1.0, REQUEST_WEIGHT)
 
 
 def test_need_is_never_asked_of_a_long_whole() -> None:
     """Where the whole is longer than relevance knows, only the request says what is needed."""
     vectors = np.array([[1, 2, 10, 20], [3, 4, 30, 40]], dtype=np.float32)
-    query = by_vectors(vectors, ("ask", MAIL * 3), ("ask", MAIL), 2)
-    assert query.vectors is not None
-    assert query.vectors.tolist() == [[3, 4, 10, 20], [1, 2, 10, 20]]
+    query = by_vectors({"m": vectors}, ("ask", MAIL * 3), ("ask", MAIL), {"m": 2})
+    assert query.vectors["m"] is not None
+    assert query.vectors["m"].tolist() == [[3, 4, 10, 20], [1, 2, 10, 20]]

@@ -222,6 +222,27 @@ async def test_a_plain_word_counts_where_the_judge_is_silent(
     assert (await core.get("u", old.id)).superseded_by == (new.id if is_marked else "")
 
 
+@pytest.mark.parametrize(
+    ("older", "newer", "is_conflict"),
+    [
+        ("Room 301 has a projector", "Room 302 has no projector", False),
+        ("Room 301 has a projector", "Room 301 has no projector", True),
+        ("The box 774 is on shelf 7", "The box 774 is on shelf 9", True),
+        ("The key is in box 774", "The key is in box 777", True),
+        ("会议室 301 有投影仪", "会议室 302 没有投影仪", False),
+        ("会议在 3 点开始", "会议在 4 点才开始", True),
+    ],
+)
+async def test_things_of_other_numbers_do_not_contradict(
+    core: Core, older: str, newer: str, is_conflict: bool
+) -> None:
+    """What is said of a numbered thing contradicts nothing that is said of its neighbour."""
+    old = await said(core, older, -9)
+    appoint(core, Stand.CONTRADICTION)
+    new = await said(core, newer)
+    assert list(new.conflicting_ids) == ([old.id] if is_conflict else [])
+
+
 async def test_what_the_judge_sets_against_a_stronger_word_is_told(core: Core) -> None:
     """An agent's news against the user's word is a conflict, and the answer names both sides."""
     old = await said(core, "I drink green tea in the morning", -9)

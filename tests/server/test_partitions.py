@@ -18,7 +18,8 @@ from recalld.storage.memory_store import MemoryImage
 from recalld.storage.store import StoredMemory
 from recalld.v1 import admin_service_pb2
 from recalld.v1 import memory_service_pb2 as pb
-from tests.server.core import TENANT, Core, FaultyStore, memory, opened, texts
+from tests.server.core import TENANT, Core, memory, opened, texts
+from tests.server.faulty import FaultyStore
 
 USERS = ("ann", "bob", "cy")
 TINY_BYTES = 1

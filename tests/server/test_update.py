@@ -13,13 +13,13 @@ from tests.server.core import (
     DAY_US,
     NOW_US,
     Core,
-    FaultyStore,
     condition,
     memory,
     must,
     opened,
     texts,
 )
+from tests.server.faulty import FaultyStore
 
 
 async def stored(core: Core, content: str = "likes tea", **fields: object) -> types_pb2.Memory:

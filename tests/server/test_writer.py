@@ -12,7 +12,6 @@ from recalld.storage.memory_store import MemoryImage
 from recalld.v1 import memory_service_pb2 as pb
 from tests.server.core import (
     Core,
-    FaultyStore,
     condition,
     memory,
     must,
@@ -21,6 +20,7 @@ from tests.server.core import (
     scope,
     texts,
 )
+from tests.server.faulty import FaultyStore
 
 
 async def test_repeat_gets_the_first_answer(core: Core) -> None:

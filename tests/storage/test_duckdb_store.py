@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from recalld.storage import migrate, rows
+from recalld.storage import migrate, renewals, rows
 from recalld.storage.database_file import DATABASE_NAME
 from recalld.storage.duckdb_store import DuckDBOptions, DuckDBStore
 from recalld.storage.errors import Corrupt, FormatTooNew, StoreFailed
@@ -27,6 +27,7 @@ from recalld.storage.sealed_value import SealedValue
 from recalld.storage.store import WriteBatch
 from tests.conformance.partition_contract import PartitionContract
 from tests.conformance.purge_contract import PurgeContract
+from tests.conformance.renewal_contract import RenewalContract
 from tests.conformance.store_contract import Reopen, StoreContract
 from tests.conformance.trace_contract import TraceContract
 from tests.storage.samples import any_memory, memory, request, state
@@ -46,7 +47,9 @@ def wal_of(data_dir: Path) -> Path:
     return data_dir / f"{DATABASE_NAME}.wal"
 
 
-class TestDuckDBStore(StoreContract, PartitionContract, TraceContract, PurgeContract):
+class TestDuckDBStore(
+    StoreContract, PartitionContract, TraceContract, PurgeContract, RenewalContract
+):
     """The contract, on DuckDB."""
 
     @pytest.fixture
@@ -142,6 +145,7 @@ def test_the_columns_are_those_of_the_schema(tmp_path: Path) -> None:
             ("requests", rows.REQUEST_COLUMNS),
             ("tenants", rows.TENANT_COLUMNS),
             ("sealed", rows.SEALED_COLUMNS),
+            ("renewals", renewals.COLUMNS),
             ("purges", PURGE_COLUMNS),
         ):
             described = connection.execute(f"DESCRIBE {table}").fetchall()
@@ -152,7 +156,7 @@ def test_the_columns_are_those_of_the_schema(tmp_path: Path) -> None:
         "created_by": "test",
         "created_time_us": "1",
         "created_with_duckdb": duckdb.__version__,
-        "format_version": "5",
+        "format_version": "6",
     }
 
 

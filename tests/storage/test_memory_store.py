@@ -9,11 +9,14 @@ import pytest
 from recalld.storage.memory_store import MemoryImage, MemoryStore
 from tests.conformance.partition_contract import PartitionContract
 from tests.conformance.purge_contract import PurgeContract
+from tests.conformance.renewal_contract import RenewalContract
 from tests.conformance.store_contract import Reopen, StoreContract
 from tests.conformance.trace_contract import TraceContract
 
 
-class TestMemoryStore(StoreContract, PartitionContract, TraceContract, PurgeContract):
+class TestMemoryStore(
+    StoreContract, PartitionContract, TraceContract, PurgeContract, RenewalContract
+):
     """The contract, on the oracle."""
 
     @pytest.fixture

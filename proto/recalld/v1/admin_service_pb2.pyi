@@ -48,8 +48,20 @@ class EmbedderInfo(_message.Message):
     max_tokens: int
     def __init__(self, name: _Optional[str] = ..., fingerprint: _Optional[str] = ..., dimension: _Optional[int] = ..., max_tokens: _Optional[int] = ...) -> None: ...
 
+class ReembeddingInfo(_message.Message):
+    __slots__ = ("memory_count", "memories_left", "users_left", "users_held_back")
+    MEMORY_COUNT_FIELD_NUMBER: _ClassVar[int]
+    MEMORIES_LEFT_FIELD_NUMBER: _ClassVar[int]
+    USERS_LEFT_FIELD_NUMBER: _ClassVar[int]
+    USERS_HELD_BACK_FIELD_NUMBER: _ClassVar[int]
+    memory_count: int
+    memories_left: int
+    users_left: int
+    users_held_back: int
+    def __init__(self, memory_count: _Optional[int] = ..., memories_left: _Optional[int] = ..., users_left: _Optional[int] = ..., users_held_back: _Optional[int] = ...) -> None: ...
+
 class GetServerInfoResponse(_message.Message):
-    __slots__ = ("version", "api_revision", "capabilities", "limits", "embedder", "tokenizers", "start_time", "test_clock")
+    __slots__ = ("version", "api_revision", "capabilities", "limits", "embedder", "tokenizers", "start_time", "test_clock", "reembedding")
     VERSION_FIELD_NUMBER: _ClassVar[int]
     API_REVISION_FIELD_NUMBER: _ClassVar[int]
     CAPABILITIES_FIELD_NUMBER: _ClassVar[int]
@@ -58,6 +70,7 @@ class GetServerInfoResponse(_message.Message):
     TOKENIZERS_FIELD_NUMBER: _ClassVar[int]
     START_TIME_FIELD_NUMBER: _ClassVar[int]
     TEST_CLOCK_FIELD_NUMBER: _ClassVar[int]
+    REEMBEDDING_FIELD_NUMBER: _ClassVar[int]
     version: str
     api_revision: int
     capabilities: _containers.RepeatedScalarFieldContainer[str]
@@ -66,7 +79,8 @@ class GetServerInfoResponse(_message.Message):
     tokenizers: _containers.RepeatedScalarFieldContainer[str]
     start_time: _timestamp_pb2.Timestamp
     test_clock: bool
-    def __init__(self, version: _Optional[str] = ..., api_revision: _Optional[int] = ..., capabilities: _Optional[_Iterable[str]] = ..., limits: _Optional[_Iterable[_Union[Limit, _Mapping]]] = ..., embedder: _Optional[_Union[EmbedderInfo, _Mapping]] = ..., tokenizers: _Optional[_Iterable[str]] = ..., start_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., test_clock: bool = ...) -> None: ...
+    reembedding: ReembeddingInfo
+    def __init__(self, version: _Optional[str] = ..., api_revision: _Optional[int] = ..., capabilities: _Optional[_Iterable[str]] = ..., limits: _Optional[_Iterable[_Union[Limit, _Mapping]]] = ..., embedder: _Optional[_Union[EmbedderInfo, _Mapping]] = ..., tokenizers: _Optional[_Iterable[str]] = ..., start_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., test_clock: bool = ..., reembedding: _Optional[_Union[ReembeddingInfo, _Mapping]] = ...) -> None: ...
 
 class GetStatsRequest(_message.Message):
     __slots__ = ("scope",)
