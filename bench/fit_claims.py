@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from recalld.index.onnx_embedder import OnnxEmbedder
 from recalld.scoring.params import Scale
-from recalld.server.claims import Claim, Features, features
+from recalld.server.claim_pairs import Features, features
+from recalld.server.claims import Claim
 from recalld.server.doubts import LIKELY, contradicted, nearness, outdated
 
 STEPS = 6_000

@@ -10,7 +10,7 @@ planning fails.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -54,6 +54,9 @@ class Change:
         self.order: PurgeOrder | None = None
         self._next_label = next_label
         self._claims: dict[str, Claim] = {}
+        # Labels of planned rows by where they are looked for; a row may have left since.
+        self._by_slot: dict[Slot | None, set[int]] = {}
+        self._by_identity: dict[int, set[int]] = {}
 
     def require_model(self, fingerprint: str) -> None:
         """Refuse vectors of another model than the partition's.
@@ -69,7 +72,7 @@ class Change:
         made = replace(
             record, label=self._next_label(), id=uuid.uuid4().hex, revision=self.revision
         )
-        self.rows[made.label] = made
+        self._plan(made)
         self.vectors[made.label] = vector
         return made
 
@@ -77,8 +80,13 @@ class Change:
         """Plan a change of an existing (or just planned) row."""
         present = self.rows.get(record.label, record)
         changed = replace(present, update_time_us=self.now_us, revision=self.revision, **fields)
-        self.rows[changed.label] = changed
+        self._plan(changed)
         return changed
+
+    def _plan(self, record: MemoryRecord) -> None:
+        self.rows[record.label] = record
+        self._by_slot.setdefault(slot_of(record), set()).add(record.label)
+        self._by_identity.setdefault(hash(identity_of(record)), set()).add(record.label)
 
     def purge(self, order: PurgeOrder) -> None:
         """Plan that rows go for good; what was planned for themselves falls away."""
@@ -100,8 +108,13 @@ class Change:
         """Stored records as this call has changed them, then its other ones, of some statuses."""
         known = {record.label for record in stored}
         seen = [self.rows.get(record.label, record) for record in stored]
-        seen += [record for record in self.rows.values() if record.label not in known]
+        planned = self._planned(self._by_slot.get(slot, ()))
+        seen += [record for record in planned if record.label not in known]
         return [r for r in seen if r.status in statuses and slot_of(r) == slot]
+
+    def _planned(self, labels: Iterable[int]) -> list[MemoryRecord]:
+        """Planned rows by label, those that fell away left out, in the order of their labels."""
+        return [self.rows[label] for label in sorted(labels) if label in self.rows]
 
     def matching(self, test: Callable[[MemoryRecord], bool]) -> list[MemoryRecord]:
         """Records of any status that pass a test, as this call has changed them, in label order."""
@@ -117,12 +130,25 @@ class Change:
 
     def claim(self, record: MemoryRecord) -> Claim:
         """What a record's text claims; each text is read once a call."""
-        return self._claims.setdefault(record.content, Claim(record.content))
+        claim = self._claims.get(record.content)
+        if claim is None:
+            claim = self._claims[record.content] = Claim(record.content)
+        return claim
+
+    def signs(self, record: MemoryRecord) -> int:
+        """`Claim.signs` of a record's text; those of stored ones are kept."""
+        if record.label in self.rows:
+            return self.claim(record).signs
+        kept = self.partition.signs
+        found = kept.get(record.label)
+        if found is None:
+            found = kept[record.label] = self.claim(record).signs
+        return found
 
     def same_as(self, record: MemoryRecord) -> MemoryRecord | None:
         """The current record that says the same thing, this call's own included."""
         wanted = identity_of(record)
-        for planned in self.rows.values():
+        for planned in self._planned(self._by_identity.get(hash(wanted), ())):
             if planned.status in CURRENT and identity_of(planned) == wanted:
                 return planned
         stored = self.partition.same_as(record)

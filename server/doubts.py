@@ -1,11 +1,10 @@
 """A new statement held against the nearest older ones: said again, outdated, or contradicted.
 
 Vectors say which statements are near; how one stands to the other says a trained judge of pairs
-(`recalld.index.judge`), then plain words of a change, which `claims` reads; for models that have no
-judge, words alone. It never deletes and never supersedes: words and vectors can mislead, so the
-older statement only counts for less (`superseded_by` names the newer one) or both are marked as
-contradicting. Work is bounded: a few
-neighbours a statement. What is decided is stored, so a restart changes nothing.
+(`recalld.index.judge`), then plain words, which `claim_pairs` reads; for models that have no judge,
+words alone. It never deletes and never supersedes: words and vectors can mislead, so the older
+statement only counts for less (`superseded_by` names the newer one) or both are marked as
+contradicting. A few neighbours are looked at. What is decided is stored: a restart changes nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +21,8 @@ from recalld.index.nearest import nearest
 from recalld.scoring.params import Scale
 from recalld.server import conflicts, numbered
 from recalld.server.change import Change
-from recalld.server.claims import Features, features, is_denied, is_same, may_differ
+from recalld.server.claim_pairs import Features, features, is_denied, is_same, may_differ
+from recalld.server.claims import DENIES
 from recalld.server.partition import CURRENT, TOPIC_KINDS, slot_of
 from recalld.server.precedence import holds_now, rank
 from recalld.storage.record import Importance, Kind, MemoryRecord, Status
@@ -156,15 +156,13 @@ def _judged(change: Change, record: MemoryRecord, held: Neighbours, judge: Judge
         return Found(contradicted_ids, outdated_ids)
     if (told := _told(change, record, held)) is not None:
         return _doubt(change, record, told)
-    claim = change.claim(record)
-    if denied := [other for other, _ in held if is_denied(change.claim(other), claim)]:
-        return _oppose(change, record, denied[0])
+    if (denied := _denied(change, record, held)) is not None:
+        return _oppose(change, record, denied)
     opposed = shares[:, Stand.CONTRADICTION]
     for place in np.argsort(-opposed, kind="stable")[: int((opposed >= CONTRADICTED_MIN).sum())]:
-        other = held[place][0]
         # Room 302 contradicts nothing that is said of room 301.
-        if not numbered.are_apart(change.claim(other), claim):
-            return _oppose(change, record, other)
+        if not numbered.are_apart(change.claim(held[place][0]), change.claim(record)):
+            return _oppose(change, record, held[place][0])
     return Found()
 
 
@@ -172,11 +170,20 @@ def _told(change: Change, record: MemoryRecord, held: Neighbours) -> MemoryRecor
     """The nearest neighbour that a plain word of a change is about, or None."""
     for other, cosine in held:
         older, newer = _in_order(other, record)
-        earlier, later = change.claim(older), change.claim(newer)
-        if is_protected(older) or not may_differ(earlier, later):
+        if is_protected(older) or not may_differ(change.signs(older), change.signs(newer)):
             continue
+        earlier, later = change.claim(older), change.claim(newer)
         pair = features(earlier, later, nearness(cosine, change.partition.index.scale))
         if pair.share >= TOLD_SHARE_MIN and outdated(pair) >= TOLD_MIN:
+            return other
+    return None
+
+
+def _denied(change: Change, record: MemoryRecord, held: Neighbours) -> MemoryRecord | None:
+    """The nearest neighbour that says the same but for a denial, or None."""
+    for other, _ in held:
+        denies = (change.signs(other) ^ change.signs(record)) & DENIES
+        if denies and is_denied(change.claim(other), change.claim(record)):
             return other
     return None
 
@@ -186,9 +193,9 @@ def _by_words(change: Change, record: MemoryRecord, held: Neighbours) -> Found:
     best: dict[Callable[[Features], float], tuple[float, MemoryRecord]] = {}
     for other, cosine in held:
         older, newer = _in_order(other, record)
-        earlier, later = change.claim(older), change.claim(newer)
-        if not may_differ(earlier, later):
+        if not may_differ(change.signs(older), change.signs(newer)):
             continue
+        earlier, later = change.claim(older), change.claim(newer)
         pair = features(earlier, later, nearness(cosine, change.partition.index.scale))
         for judge in (contradicted,) if is_protected(older) else (outdated, contradicted):
             if judge(pair) > best.get(judge, (LIKELY, other))[0]:

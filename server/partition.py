@@ -88,6 +88,8 @@ class Partition:
         self._binding: set[int] = set()
         self._groups: dict[str, list[int]] = {}
         self._text_bytes = 0
+        self.signs: dict[int, int] = {}
+        """`Claim.signs` of texts that others were held against, by label."""
 
     def __len__(self) -> int:
         """Memories of any status."""
@@ -181,6 +183,7 @@ class Partition:
 
     def _forget_books(self, record: MemoryRecord) -> None:
         """Take a record's present entries out of the books."""
+        self.signs.pop(record.label, None)
         self._text_bytes -= _text_bytes(record)
         slot = slot_of(record)
         book = self._book(record)

@@ -11,7 +11,8 @@ import pytest
 
 from recalld.index.judge import Judge, Stand
 from recalld.scoring.params import Scale
-from recalld.server.claims import Claim, Features, features
+from recalld.server.claim_pairs import Features, features
+from recalld.server.claims import Claim
 from recalld.server.doubts import (
     LIKELY,
     TOLD_MIN,
