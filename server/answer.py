@@ -22,7 +22,7 @@ def bare_answer(
     query: Query,
     held: int,
 ) -> pb.RecallResponse:
-    """Everything of the answer but the hits and the times.
+    """Everything of the answer but the hits, their conflicts and the times.
 
     Args:
         recall_id: name of the recall.
@@ -38,8 +38,6 @@ def bare_answer(
         response.degraded.extend(degraded)
     if query.situation:
         response.situation = query.situation
-    if conflicts := hits.conflicts(ranked):
-        response.conflicts.extend(conflicts)
     for reason, count in hits.excluded(rankings, asked.k, len(ranked)):
         response.excluded.add(reason=reason, count=count)
     if not ranked:

@@ -204,15 +204,6 @@ def wire_hit(hit: RankedHit, *, with_parts: bool) -> pb.Hit:
     return message
 
 
-def conflicts(hits: list[RankedHit]) -> list[pb.Conflict]:
-    """Conflict groups of which a hit is a member."""
-    groups: dict[str, list[str]] = {}
-    for hit in hits:
-        if hit.record.conflict_group:
-            groups.setdefault(hit.record.conflict_group, []).append(hit.record.id)
-    return [pb.Conflict(conflict_group=name, memory_ids=ids) for name, ids in groups.items()]
-
-
 def excluded(rankings: list[Ranking], k: int, returned: int) -> list[tuple[int, int]]:
     """What was left out: reasons of the contract and how many, in the order of the reasons."""
     counts: dict[int, int] = {}

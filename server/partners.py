@@ -1,18 +1,24 @@
-"""A hit that is contradicted brings its counterpart: an answer never shows one side only.
+"""A hit that is contradicted brings its counterpart, and names all who contradict one another.
 
-It makes room by leaving out the weakest hits that nobody contradicts; it never makes an answer
-longer than asked for, and never brings what the request's filter or the asker's view leaves out.
+An answer never shows one side only. Room is made by leaving out the weakest hits that nobody
+contradicts; an answer never becomes longer than asked for, and never brings what the request's
+filter or the asker's view leaves out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from itertools import islice
 
 from recalld.index.conditions import Filter, LabelIn
 from recalld.server.hits import RankedHit, order_of
 from recalld.server.indexing import is_outweighed
-from recalld.server.partition import Partition
+from recalld.server.partition import CURRENT, Partition
 from recalld.storage.record import MemoryRecord, Status
+from recalld.v1 import recall_service_pb2 as pb
+
+MEMBER_COUNT_MAX = 20
+"""Members of a group that an answer names."""
 
 Search = Callable[[Partition, Filter], Awaitable[list[RankedHit]]]
 """Hits of a partition among some of its rows, without a cut."""
@@ -49,6 +55,29 @@ async def with_partners(
     kept = [hit for hit in ranked if hit.record.id not in dropped]
     kept += found[: k - len(kept)]
     return sorted(kept, key=order_of)
+
+
+def conflicts(
+    ranked: Sequence[RankedHit], chosen: Sequence[Partition], sees: Callable[[MemoryRecord], bool]
+) -> list[pb.Conflict]:
+    """Groups of which a hit is a member: hits first, then current members that are none.
+
+    Args:
+        ranked: the hits.
+        chosen: the partitions that were searched.
+        sees: whether the asker may see a record.
+    """
+    groups: dict[str, dict[str, None]] = {}
+    for hit in ranked:
+        if hit.record.conflict_group:
+            groups.setdefault(hit.record.conflict_group, {})[hit.record.id] = None
+    for name, ids in groups.items():
+        members = (member for part in chosen for member in part.in_group(name))
+        ids.update((m.id, None) for m in members if m.status in CURRENT and sees(m))
+    return [
+        pb.Conflict(conflict_group=name, memory_ids=islice(ids, MEMBER_COUNT_MAX))
+        for name, ids in groups.items()
+    ]
 
 
 def _is_disputed(record: MemoryRecord) -> bool:

@@ -20,7 +20,7 @@ from recalld.index.conditions import Filter, LabelIn
 from recalld.index.generation import Reading
 from recalld.index.plan import QueryPlan, Ranking
 from recalld.scoring.params import SERVED_CHANNELS, Channel
-from recalld.server import ask, encoded, hits
+from recalld.server import access, ask, encoded, hits
 from recalld.server.answer import bare_answer
 from recalld.server.ask import Ask, Defaults
 from recalld.server.call import Call
@@ -33,7 +33,7 @@ from recalld.server.metrics import Metrics
 from recalld.server.models import Models
 from recalld.server.partition import Partition
 from recalld.server.partitions import Partitions
-from recalld.server.partners import with_partners
+from recalld.server.partners import conflicts, with_partners
 from recalld.server.query import (
     INLINE_ROW_COUNT_MAX,
     Query,
@@ -187,6 +187,9 @@ class Recall:
         if own_max > 0 and chosen and chosen[0].user_id == asked.scope.user_id:
             own, is_all = await self._uncut(asked, chosen[0], compiled[0], query, own_max, call)
         response = bare_answer(next(self.names), asked, chosen, rankings, ranked, query, held)
+        if any(hit.record.conflict_group for hit in ranked):
+            sees = partial(access.may_see, scope=asked.scope, call=call)
+            response.conflicts.extend(conflicts(ranked, chosen, sees))
         spend(response.timings, call, started_s, embedded_s)
         traced = make_traced(asked, call, searched, rankings) if is_traced else None
         return Found(response, ranked, own, is_all, asked.text, asked.view.now_us, traced)

@@ -65,6 +65,16 @@ async def test_conflicts_are_reported(core: Core) -> None:
     assert len(group.memory_ids) == 2
 
 
+async def test_a_conflict_names_all_sides(core: Core) -> None:
+    """However few hits are asked for, their conflict has every member, hits first."""
+    one = await core.remember("u", memory("lives in Leeds", key="home"))
+    other = await core.remember("u", memory("lives in York", key="home", stated_by=2))
+    answer = await core.recall("u", "lives in", k=1, min_score=0.0)
+    [hit], [group] = answer.hits, answer.conflicts
+    assert group.memory_ids[0] == hit.memory.id
+    assert {*group.memory_ids} == {one.results[0].id, other.results[0].id}
+
+
 async def test_band_needs_two_witnesses(core: Core) -> None:
     """A hit is HIGH when words and meaning agree, or a key or identifier is named; else LOW."""
     await fill(core)
