@@ -102,31 +102,45 @@ def page(outcomes: Sequence[Outcome], load: str) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def run(names: Sequence[str], quick: bool, json_file: Path | None, markdown: Path | None) -> int:
+    """Runs benches one after the other and tells what they found.
+
+    Args:
+        names: of `BENCHES`; empty: all.
+        quick: three minutes instead of ten.
+        json_file, markdown: where all figures, and the page, are written after each bench, so that
+            a run that is broken off has told what it found.
+
+    Returns:
+        0; 1 when a bench failed.
+    """
+    load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
+    outcomes: list[Outcome] = []
+    for name in names or tuple(BENCHES):
+        options = BENCHES[name].quick if quick else BENCHES[name].full
+        if options is None:
+            continue
+        sys.stderr.write(f"{name}\n")
+        outcomes.append(run_one(name, options))
+        if json_file is not None:
+            write_json(json_file, merged(outcomes))
+        if markdown is not None:
+            markdown.write_text(page(outcomes, load), encoding="utf-8")
+    say(page(outcomes, load))
+    return 0 if all(outcome.figures for outcome in outcomes) else 1
+
+
 def main() -> int:
     """Command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--quick", action="store_true", help="three minutes instead of ten")
-    parser.add_argument("--only", nargs="+", choices=BENCHES, default=tuple(BENCHES))
+    parser.add_argument("--only", nargs="+", choices=BENCHES, default=())
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures here")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the page here")
     given = parser.parse_args()
-    load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
-    outcomes: list[Outcome] = []
-    for name in given.only:
-        options = BENCHES[name].quick if given.quick else BENCHES[name].full
-        if options is None:
-            continue
-        sys.stderr.write(f"{name}\n")
-        outcomes.append(run_one(name, options))
-        # After each, so that a run that is broken off has told what it found.
-        if given.json is not None:
-            write_json(given.json, merged(outcomes))
-        if given.markdown is not None:
-            given.markdown.write_text(page(outcomes, load), encoding="utf-8")
-    say(page(outcomes, load))
-    return 0 if all(outcome.figures for outcome in outcomes) else 1
+    return run(given.only, given.quick, given.json, given.markdown)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Commands about the server: serve, config, token, restore, verify, healthcheck, info and so on.
 
-`serve`, `config`, `catalogue`, `token`, `restore`, `verify` and `eval` belong to the server's and
-the bench's own parts, which are imported only when one of them is run.
+`serve`, `config`, `catalogue`, `token`, `restore`, `verify`, `eval` and `bench` belong to the
+server's and the bench's own parts, which are imported only when one of them is run.
 """
 
 from __future__ import annotations
@@ -90,6 +90,34 @@ def evaluate(what: EvalOptions) -> None:
 
 
 @dataclass(frozen=True)
+class BenchOptions:
+    """What to measure."""
+
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="BENCH",
+            help="kernels, search, recall, ...; none: all.",
+            show_default=False,
+        ),
+    ] = None
+    quick: Annotated[bool, typer.Option(help="Three minutes instead of ten.")] = False
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="Write all figures to this file.")
+    ] = None
+
+
+def bench(what: BenchOptions) -> None:
+    """Measure this machine: every figure beside its baseline, and which goals are met."""
+    suite = importlib.import_module("recalld.bench.bench_all")
+    names = what.names or []
+    if unknown := [name for name in names if name not in suite.BENCHES]:
+        known = ", ".join(suite.BENCHES)
+        raise typer.BadParameter(f"there is no bench {unknown[0]!r}, only {known}")
+    raise typer.Exit(suite.run(names, what.quick, what.json_file, None))
+
+
+@dataclass(frozen=True)
 class HealthOptions:
     """How long to wait."""
 
@@ -146,6 +174,7 @@ def add_to(app: typer.Typer) -> None:
         "eval",
         examples="recalld eval next-day --path bench/data/next_day_fresh.jsonl --pool 5",
     )(evaluate)
+    command(app, "bench", examples="recalld bench kernels --quick")(bench)
     command(app, "healthcheck", examples="recalld healthcheck --target unix:/run/recalld.sock")(
         healthcheck
     )

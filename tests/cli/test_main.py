@@ -16,7 +16,18 @@ from recalld.client.testing import RunningServer
 from .conftest import Recalld
 
 DELEGATED = ("serve", "config")
-OURS = ("eval", "healthcheck", "info", "stats", "remember", "get", "keys", "list", "forget")
+OURS = (
+    "eval",
+    "bench",
+    "healthcheck",
+    "info",
+    "stats",
+    "remember",
+    "get",
+    "keys",
+    "list",
+    "forget",
+)
 COMMANDS = (*DELEGATED, *OURS, "recall", "context", "import", "export")
 
 

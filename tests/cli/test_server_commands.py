@@ -56,6 +56,13 @@ def test_eval_of_an_unusable_path_is_exit_code_2(bare_recalld: Recalld, tmp_path
     assert ran.code == 2
 
 
+def test_an_unknown_bench_is_named(bare_recalld: Recalld) -> None:
+    """`bench` refuses a name that it does not know before anything is measured."""
+    ran = bare_recalld("bench", "nothing")
+    assert ran.code == 2
+    assert "no bench 'nothing'" in " ".join(ran.err.split())
+
+
 def test_the_example_of_eval_is_there(bare_recalld: Recalld) -> None:
     """The path in the example of `eval --help` is a file of the repository."""
     (path,) = re.findall(r"--path (\S+)", bare_recalld("eval", "--help").out.split("Examples:")[1])
