@@ -16,7 +16,8 @@ from recalld.client.testing import RunningServer
 from .conftest import Recalld
 
 DELEGATED = ("serve", "config")
-OURS = (
+OURS = ("eval", "bench", "healthcheck", "info", "stats")
+MEMORIES = ("remember", "get", "keys", "list", "forget")
     "eval",
     "bench",
     "healthcheck",
@@ -28,7 +29,7 @@ OURS = (
     "list",
     "forget",
 )
-COMMANDS = (*DELEGATED, *OURS, "recall", "context", "import", "export")
+COMMANDS = (*DELEGATED, *OURS, *MEMORIES, "recall", "context", "import", "export")
 
 
 def test_building_the_commands_imports_nothing_heavy() -> None:
