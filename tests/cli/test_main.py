@@ -18,17 +18,6 @@ from .conftest import Recalld
 DELEGATED = ("serve", "config")
 OURS = ("eval", "bench", "healthcheck", "info", "stats")
 MEMORIES = ("remember", "get", "keys", "list", "forget")
-    "eval",
-    "bench",
-    "healthcheck",
-    "info",
-    "stats",
-    "remember",
-    "get",
-    "keys",
-    "list",
-    "forget",
-)
 COMMANDS = (*DELEGATED, *OURS, *MEMORIES, "recall", "context", "import", "export")
 
 
