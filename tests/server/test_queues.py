@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future
+
 import pytest
 
 from recalld.index.errors import EmbedQueueFull
@@ -53,9 +55,10 @@ async def test_texts_and_rows(core: Core) -> None:
         assert read("recalld_queue_length", {"queue": queue}) == 0
 
 
-async def test_degraded_recalls(core: Core) -> None:
+async def test_degraded_recalls(core: Core, monkeypatch: pytest.MonkeyPatch) -> None:
     """A recall that had no time for its vector is counted by its reason."""
     await core.remember("u", memory("green tea"))
-    await core.recall("u", "tea", call={"deadline_s": core.clock.monotonic_s() + 0.001})
+    monkeypatch.setattr(core.embedder, "submit", lambda *_, **__: Future())
+    await core.recall("u", "tea", call={"deadline_s": core.clock.monotonic_s() + 1})
     read = core.metrics.registry.get_sample_value
     assert read("recalld_recalls_degraded_total", {"reason": "embedder_deadline"}) == 1
