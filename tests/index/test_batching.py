@@ -1,7 +1,7 @@
 """The embedder that the server shares: cache, queue, order, failure, end."""
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 
 import numpy as np
@@ -14,53 +14,7 @@ from recalld.index.embedder import Embedder
 from recalld.index.errors import BadVector, EmbedderClosed, EmbedQueueFull
 from recalld.index.hash_embedder import HashEmbedder
 from tests.conformance.embedder_contract import EmbedderContract
-
-WAIT_S = 5
-
-
-class Gated(HashEmbedder):
-    """A hash embedder that writes down its runs and can be held in the middle of one."""
-
-    def __init__(self) -> None:
-        super().__init__(16)
-        self.runs: list[tuple[bool, list[str]]] = []
-        self.entered = threading.Event()
-        self.gate = threading.Event()
-        self.gate.set()
-        assert self.calibration and self.requests  # by runs that do not count below
-        self.runs.clear()
-        self.entered.clear()
-
-    def embed(self, texts: Sequence[str], *, is_query: bool) -> np.ndarray:
-        self.runs.append((is_query, list(texts)))
-        self.entered.set()
-        assert self.gate.wait(WAIT_S)
-        if "poison" in texts:
-            raise BadVector("poison")
-        return super().embed(texts, is_query=is_query)
-
-    def hold(self, shared: BatchingEmbedder) -> None:
-        """Occupy the worker with one request until `gate` is set."""
-        self.gate.clear()
-        self.entered.clear()
-        shared.submit(["holds the worker"], is_query=True)
-        assert self.entered.wait(WAIT_S)
-        self.runs.clear()
-
-
-@pytest.fixture
-def inner() -> Iterator[Gated]:
-    gated = Gated()
-    yield gated
-    gated.gate.set()
-
-
-@pytest.fixture
-def shared(inner: Gated) -> Iterator[BatchingEmbedder]:
-    embedder = BatchingEmbedder(inner, cache_max=8, queue_texts_max=64)
-    yield embedder
-    inner.gate.set()
-    embedder.close()
+from tests.index.gated import WAIT_S, Gated, rows
 
 
 class TestBatchingContract(EmbedderContract):
@@ -71,10 +25,6 @@ class TestBatchingContract(EmbedderContract):
         shared = BatchingEmbedder(HashEmbedder(), cache_max=4)
         yield shared
         shared.close()
-
-
-def rows(texts: Sequence[str], is_query: bool = False) -> np.ndarray:
-    return HashEmbedder(16).embed(texts, is_query=is_query)
 
 
 def test_identity_is_that_of_the_wrapped_one(shared: BatchingEmbedder, inner: Gated) -> None:

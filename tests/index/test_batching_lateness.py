@@ -9,7 +9,7 @@ import pytest
 
 from recalld.index.batching import BatchingEmbedder
 from recalld.index.errors import EmbedQueueFull
-from tests.index.test_batching import WAIT_S, Gated
+from tests.index.gated import WAIT_S, Gated
 
 
 @pytest.fixture

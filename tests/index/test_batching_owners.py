@@ -2,29 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 
 from recalld.index.batching import BatchingEmbedder
 from recalld.index.errors import EmbedQueueFull
-from tests.index.test_batching import WAIT_S, Gated, rows
-
-
-@pytest.fixture
-def inner() -> Iterator[Gated]:
-    gated = Gated()
-    yield gated
-    gated.gate.set()
-
-
-@pytest.fixture
-def shared(inner: Gated) -> Iterator[BatchingEmbedder]:
-    embedder = BatchingEmbedder(inner, cache_max=8, queue_texts_max=64)
-    yield embedder
-    inner.gate.set()
-    embedder.close()
+from tests.index.gated import WAIT_S, Gated, rows
 
 
 def test_owners_take_turns(inner: Gated) -> None:

@@ -1,19 +1,11 @@
 """How many runs of the model requests cost: a lone one never waits for company."""
 
 import contextlib
-from collections.abc import Iterator
 
 import pytest
 
 from recalld.index.batching import BatchingEmbedder
-from tests.index.test_batching import WAIT_S, Gated
-
-
-@pytest.fixture
-def inner() -> Iterator[Gated]:
-    gated = Gated()
-    yield gated
-    gated.gate.set()
+from tests.index.gated import WAIT_S, Gated
 
 
 def test_lone_request_waits_for_nobody(inner: Gated) -> None:
