@@ -2,9 +2,9 @@
 
 As its authors do it, a context has three tiers: pinned facts and open questions of the scope, which
 are listed, and relevant beliefs, which are searched for. Precision and recall are of the last tier:
-up to `maxBeliefs` hits of the scope with the server's own cut, without the pinned ones, relations
-followed by what they join, all cut to the room that the pinned facts leave. The prose that the
-authors' harness writes itself is not judged.
+up to `maxBeliefs` hits of the scope without the pinned ones, relations followed by what they join,
+all cut to the room that the pinned facts leave. The prose that the authors' harness writes itself
+is not judged.
 
 The server's own cut is made for callers to whom a missed memory costs more than a needless one.
 This set counts the other way round, so it is asked with `min_score`; the curve over it is printed,
