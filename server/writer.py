@@ -26,7 +26,7 @@ from recalld.server.call import Call
 from recalld.server.change import Change
 from recalld.server.cue_vectors import kept_cues
 from recalld.server.errors import RequestIdReused
-from recalld.server.indexing import index_row
+from recalld.server.indexing import index_rows
 from recalld.server.metrics import Metrics
 from recalld.server.models import STAND_IN
 from recalld.server.partition import Partition
@@ -194,9 +194,9 @@ class Writer:
                 await self._durable(committed, len(change.rows))
                 self._metrics.stage.labels("commit").observe(call.clock.monotonic_s() - started_s)
             if change.order is not None:
-                await self._withdraw(partition, change.order)
+                await self._withdraw(call, partition, change.order)
             if is_changed:
-                await self._publish(partition, change)
+                await self._publish(call, partition, change)
                 self._published[call.tenant] = max(revision, self.published(call.tenant))
             return response
 
@@ -247,25 +247,25 @@ class Writer:
         finally:
             self.waiting_row_count -= row_count
 
-    async def _withdraw(self, partition: Partition, order: PurgeOrder) -> None:
+    async def _withdraw(self, call: Call, partition: Partition, order: PurgeOrder) -> None:
         """Take purged rows from readers.
 
         The records go first: a search that still meets a row finds no record of it.
         """
-        partition.drop(order.records)
+        async for some in call.pieces().slices(order.records):
+            partition.drop(some)
         self._metrics.memories.dec(len(order.records))
-        labels = [record.label for record in order.records]
-        loop = asyncio.get_running_loop()
+        loop, labels = asyncio.get_running_loop(), [record.label for record in order.records]
         await loop.run_in_executor(self._pool, partition.index.remove, labels)
 
-    async def _publish(self, partition: Partition, change: Change) -> None:
+    async def _publish(self, call: Call, partition: Partition, change: Change) -> None:
         """Show the committed rows to readers, all of them in one step.
 
         New rows enter the index first, where nobody follows a label that has no record yet. The
         records change at once; then the index catches up with those that it knew, whose old
         columns mislead nobody, since readers go by the record.
         """
-        rows = {label: index_row(record, self._zone) for label, record in change.rows.items()}
+        rows = await index_rows(change.rows.values(), self._zone, call.pieces())
         known = [label for label in rows if label in partition.records]
         new = [label for label in rows if label not in partition.records]
         replaced = [label for label in known if label in change.vectors]
