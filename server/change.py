@@ -57,7 +57,7 @@ class Change:
         self.order: PurgeOrder | None = None
         self._next_label = next_label
         self._claims: dict[str, Claim] = {}
-        self._stacked, self._stacked_count = np.empty(0, np.float32), 0
+        self._stacked, self._stacked_count = np.empty((0, 0), np.float32), 0
         # Labels of planned rows by where they are looked for; a row may have left since.
         self._by_slot: dict[Slot | None, set[int]] = {}
         self._by_identity: dict[int, set[int]] = {}
@@ -156,8 +156,10 @@ class Change:
     def planned_vectors(self, dim: int) -> NDArray[np.float32]:
         """Similarity vectors of `vectors`, float32[n, dim] in its order; each is copied once."""
         done, wanted = self._stacked_count, len(self.vectors)
+        if not done:
+            self._stacked = np.empty((0, dim), np.float32)
         if wanted > done:
-            self._stacked = grown(self._stacked.reshape(-1, dim), done, wanted)
+            self._stacked = grown(self._stacked, done, wanted)
             for place, vector in enumerate(islice(self.vectors.values(), done, None), done):
                 self._stacked[place] = vector[:dim]
             self._stacked_count = wanted
