@@ -113,11 +113,17 @@ class Purge:
         while len(left) > step:
             await self.writer.write(call, partition, plan, None)
         response = await self.writer.write(call, partition, plan, row)
+        await self._let_go(partition, gone, pieces)
+        return response
+
+    async def _let_go(
+        self, partition: Partition, gone: Sequence[MemoryRecord], pieces: Pieces
+    ) -> None:
+        """Drop what caches and traces in memory hold of purged memories."""
         async for some in pieces.slices(gone):
             texts = [(embedded_text(one), one.content, *one.relevant_when) for one in some]
             self.models.discard(list(chain.from_iterable(texts)))
         await self.traces.forget_user(partition.tenant, partition.user_id)
-        return response
 
     async def receipt(self, tenant: str, purge_id: str) -> pb.PurgeReceipt:
         """The receipt of a committed purge, complete.
