@@ -103,7 +103,7 @@ class Gate:
         ones of the same length.
         """
         await asyncio.sleep(0)
-        if self._waiting or len(self._inside) > 1:
+        if self._waiting or self._inside.keys() - {tenant}:
             await self.turn(tenant)
 
     def _pass_on(self) -> None:
