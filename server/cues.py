@@ -80,8 +80,14 @@ VALUES: tuple[tuple[str, ...], ...] = (
     ("like|love|enjoy|喜欢|爱吃", "hate|dislike|can't stand|讨厌|受不了"),
     ("everyone|aloud|loud|热闹", "quiet|silent|安静"),
 )
-ANY_VALUE = re.compile("|".join(f"(?:{pattern})" for row in VALUES for pattern in row))
 """Closed classes: each text of a group excludes the other groups of its row as the same value."""
+
+# Looking for one word after the other takes a tenth of the time of one expression of all of them.
+_PLAIN = re.compile(r"[\w ']+(?:\|[\w ']+)*")
+_GROUPS = tuple(group for row in VALUES for group in row)
+PLAIN_VALUES = tuple(w for group in _GROUPS if _PLAIN.fullmatch(group) for w in group.split("|"))
+OTHER_VALUES = re.compile("|".join(group for group in _GROUPS if not _PLAIN.fullmatch(group)))
+"""Together they find what any group of `VALUES` finds: words, and what is more than a word."""
 
 CONDITIONS: tuple[str, ...] = (
     r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|周[一二三四五六日天末]|星期[一二三四五六日天]",

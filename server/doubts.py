@@ -274,13 +274,10 @@ def neighbours(change: Change, record: MemoryRecord, vector: NDArray[np.float32]
     visibility.
     """
     index = change.partition.index
-    found = dict(nearest(index.generation, vector, NEIGHBOUR_COUNT))
-    if change.vectors:
-        planned = np.stack([other[: index.dim] for other in change.vectors.values()])
-        found |= dict(zip(change.vectors, (planned @ vector[: index.dim]).tolist(), strict=True))
+    found = dict(nearest(index.generation, vector, NEIGHBOUR_COUNT)) | change.cosines(vector)
     where = _readers(record)
     near = []
-    for label, cosine in sorted(found.items(), key=lambda pair: (-pair[1], -pair[0])):
+    for cosine, label in sorted(zip(found.values(), found, strict=True), reverse=True):
         other = change.rows.get(label) or change.partition.records.get(label)
         if (
             other is not None
