@@ -214,12 +214,14 @@ def is_protected(record: MemoryRecord) -> bool:
 
 def _in_order(other: MemoryRecord, record: MemoryRecord) -> tuple[MemoryRecord, MemoryRecord]:
     """The older and the newer of two records."""
-    first, second = sorted((other, record), key=lambda r: (r.event_time_us, r.label))
-    return first, second
+    is_earlier = (record.event_time_us, record.label) < (other.event_time_us, other.label)
+    return (record, other) if is_earlier else (other, record)
 
 
 def _is_rival(other: MemoryRecord, record: MemoryRecord) -> bool:
     """Whether their slot decides between two records already."""
+    if not record.key or record.key != other.key:
+        return False
     slot = slot_of(record)
     return slot is not None and slot == slot_of(other)
 
