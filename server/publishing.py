@@ -26,6 +26,9 @@ ADDED_INLINE_COUNT_MAX = 8
 """New rows that are indexed on the event loop: 0.16 ms for one, a third of it in company. A thread
 takes as long until it has its turn."""
 
+ROWS_A_TURN = 8
+"""Rows that are made ready, at 0.03 ms each, before the event loop looks at what waits."""
+
 
 class Publisher:
     """Puts committed rows into records and index, and takes purged ones out."""
@@ -43,9 +46,14 @@ class Publisher:
         self._metrics = metrics
         self._zone = zone
 
-    def rows_of(self, change: Change) -> dict[int, IndexRow]:
-        """What the index will be told of the changed rows, by label."""
-        return {label: index_row(record, self._zone) for label, record in change.rows.items()}
+    async def rows_of(self, change: Change) -> dict[int, IndexRow]:
+        """What the index will be told of the changed rows, by label; it lets others in between."""
+        rows = {}
+        for count, (label, record) in enumerate(change.rows.items()):
+            if count % ROWS_A_TURN == 0:
+                await asyncio.sleep(0)
+            rows[label] = index_row(record, self._zone)
+        return rows
 
     async def publish(
         self, partition: Partition, change: Change, rows: Mapping[int, IndexRow]

@@ -185,7 +185,7 @@ class Writer:
                 if is_changed or row is not None:
                     started_s = call.clock.monotonic_s()
                     committed = self._submit(call, change, revision, response, row)
-            rows = self._publisher.rows_of(change)  # While the disk is at work.
+            rows = await self._publisher.rows_of(change)  # While the disk is at work.
             if committed is not None:
                 await self._durable(committed, len(change.rows))
                 self._metrics.stage.labels("commit").observe(call.clock.monotonic_s() - started_s)
