@@ -134,6 +134,23 @@ def test_a_value_is_found_wherever_one_of_its_class_is(parts: list[str]) -> None
     assert claim.has_values or not any(claim.values)
 
 
+CUES = [getattr(cues, name) for name in dir(cues) if isinstance(getattr(cues, name), re.Pattern)]
+CUE_TEXTS = st.lists(
+    st.sampled_from([*TEXTS, *VALUE_WORDS, "Can't", "NEW Phone", "不", "NOT"]), max_size=3
+)
+
+
+@given(CUE_TEXTS.map(" ".join))
+def test_upper_case_hides_no_cue(text: str) -> None:
+    """In a folded text each cue stands where it stands in upper or lower case."""
+    for cue in CUES:
+        either = re.compile(cue.pattern, cue.flags | re.IGNORECASE)
+        folded = Claim(text).folded
+        assert [m.span() for m in cue.finditer(folded)] == [
+            m.span() for m in either.finditer(folded)
+        ]
+
+
 @pytest.mark.parametrize("text", ["Guests may use room 301", "The code is A1B2", "Python 3.11"])
 def test_a_full_stop_is_no_part_of_an_identifier(text: str) -> None:
     """A text with and without its full stop says the same."""
