@@ -12,13 +12,11 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Container, Iterable
 from dataclasses import replace
-from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recalld.index.growth import grown
 from recalld.server.claims import Claim
 from recalld.server.partition import CURRENT, Partition, Slot, identity_of, slot_of
 from recalld.server.pieces import Pieces
@@ -42,6 +40,7 @@ class Change:
         cues: vectors of the cues of rows whose cues are new or changed, by label; see
             `recalld.index.cues.CueVectors`.
         order: rows that go for good, or None.
+        read_signs: `Claim.signs` of planned rows whose texts were read, by label.
     """
 
     def __init__(
@@ -53,11 +52,12 @@ class Change:
         self.now_us = now_us
         self.rows: dict[int, MemoryRecord] = {}
         self.vectors: dict[int, NDArray[np.float32]] = {}
+        self._stacked = np.empty((0, partition.index.dim), np.float32)
         self.cues: dict[int, NDArray[np.float32]] = {}
         self.order: PurgeOrder | None = None
+        self.read_signs: dict[int, int] = {}
         self._next_label = next_label
         self._claims: dict[str, Claim] = {}
-        self._stacked, self._stacked_count = np.empty((0, 0), np.float32), 0
         # Labels of planned rows by where they are looked for; a row may have left since.
         self._by_slot: dict[Slot | None, set[int]] = {}
         self._by_identity: dict[int, set[int]] = {}
@@ -77,13 +77,32 @@ class Change:
             record, label=self._next_label(), id=uuid.uuid4().hex, revision=self.revision
         )
         self._plan(made)
-        self.vectors[made.label] = vector
+        self.put_vector(made.label, vector)
         return made
+
+    def put_vector(self, label: int, vector: NDArray[np.float32]) -> None:
+        """Plan the vector of a new row, or of one whose text changed: float32[width]."""
+        known = len(self.vectors)
+        place = list(self.vectors).index(label) if label in self.vectors else known
+        if place == len(self._stacked):
+            # Twice as many: each of a long batch is compared with all before it.
+            more = np.empty((known + 1, self._stacked.shape[1]), np.float32)
+            self._stacked = np.concatenate([self._stacked, more])
+        self._stacked[place] = vector[: self._stacked.shape[1]]
+        self.vectors[label] = vector
+
+    def cosines(self, vector: NDArray[np.float32]) -> dict[int, float]:
+        """Cosine of a vector of length 1 and each planned one, by label."""
+        stacked = self._stacked[: len(self.vectors)]
+        products = (stacked @ vector[: stacked.shape[1]]).tolist()
+        return dict(zip(self.vectors, products, strict=True))
 
     def edit(self, record: MemoryRecord, **fields: Any) -> MemoryRecord:
         """Plan a change of an existing (or just planned) row."""
         present = self.rows.get(record.label, record)
         changed = replace(present, update_time_us=self.now_us, revision=self.revision, **fields)
+        if changed.content != present.content:
+            self.read_signs.pop(record.label, None)
         self._plan(changed)
         return changed
 
@@ -153,18 +172,6 @@ class Change:
         found = dict(zip(stored, self.partition.index.vectors_of(stored), strict=True))
         return found | {label: self.vectors[label] for label in wanted - found.keys()}
 
-    def planned_vectors(self, dim: int) -> NDArray[np.float32]:
-        """Similarity vectors of `vectors`, float32[n, dim] in its order; each is copied once."""
-        done, wanted = self._stacked_count, len(self.vectors)
-        if not done:
-            self._stacked = np.empty((0, dim), np.float32)
-        if wanted > done:
-            self._stacked = grown(self._stacked, done, wanted)
-            for place, vector in enumerate(islice(self.vectors.values(), done, None), done):
-                self._stacked[place] = vector[:dim]
-            self._stacked_count = wanted
-        return self._stacked[:wanted]
-
     def claim(self, record: MemoryRecord) -> Claim:
         """What a record's text claims; each text is read once a call."""
         claim = self._claims.get(record.content)
@@ -174,9 +181,7 @@ class Change:
 
     def signs(self, record: MemoryRecord) -> int:
         """`Claim.signs` of a record's text; those of stored ones are kept."""
-        if record.label in self.rows:
-            return self.claim(record).signs
-        kept = self.partition.signs
+        kept = self.read_signs if record.label in self.rows else self.partition.signs
         found = kept.get(record.label)
         if found is None:
             found = kept[record.label] = self.claim(record).signs

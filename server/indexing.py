@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Collection
 from datetime import tzinfo
 
 from recalld.index.columns import IndexRow
@@ -16,7 +15,6 @@ from recalld.index.memory_times import memory_times
 from recalld.index.tentative import is_tentative
 from recalld.scoring.params import Doubt
 from recalld.server.partition import CURRENT
-from recalld.server.pieces import Pieces
 from recalld.server.precedence import last_said_us
 from recalld.storage.record import Kind, MemoryRecord, Status
 
@@ -111,13 +109,3 @@ def index_row(record: MemoryRecord, zone: tzinfo) -> IndexRow:
         language=record.language,
         metadata=json.loads(record.metadata_json) if record.metadata_json else {},
     )
-
-
-async def index_rows(
-    records: Collection[MemoryRecord], zone: tzinfo, pieces: Pieces
-) -> dict[int, IndexRow]:
-    """The rows of records by label; see `index_row`."""
-    rows: dict[int, IndexRow] = {}
-    async for some in pieces.slices(records):
-        rows |= {record.label: index_row(record, zone) for record in some}
-    return rows

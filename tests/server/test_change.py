@@ -7,6 +7,8 @@ import itertools
 from datetime import UTC
 
 import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
 
 from recalld.index.partition import PartitionIndex
 from recalld.scoring.params import RankParams
@@ -70,18 +72,6 @@ def test_edits_are_seen_in_place_of_what_is_stored() -> None:
     assert change.vectors == {}
 
 
-def test_planned_vectors_are_a_plain_stack() -> None:
-    """However many rows are planned between two looks, the matrix holds all of them, in order."""
-    change, random = planned(empty()), np.random.default_rng(3)
-    for more in (0, 1, 1, 5, 40, 0, 3):
-        for _ in range(more):
-            vector = random.normal(size=8).astype(np.float32)
-            change.add(draft(bytes([len(change.rows)])), vector)
-        rows = [vector[:4] for vector in change.vectors.values()]
-        plain = np.array(rows, np.float32).reshape(len(rows), 4)
-        np.testing.assert_array_equal(change.planned_vectors(4), plain)
-
-
 def test_vectors_of_planned_and_stored_rows() -> None:
     """Vectors come by label, those of this call before the stored ones."""
     partition, random = empty(), np.random.default_rng(4)
@@ -92,7 +82,7 @@ def test_vectors_of_planned_and_stored_rows() -> None:
     partition.index.add([index_row(record, UTC) for record in records], stored)
     change = planned(partition)
     made = change.add(draft(b"new"), VECTOR)
-    change.vectors[2] = VECTOR * 2
+    change.put_vector(2, VECTOR * 2)
     found = change.vectors_of([3, made.label, 2, 3])
     assert found.keys() == {2, 3, made.label}
     np.testing.assert_array_equal(found[3], stored[2])
@@ -115,3 +105,17 @@ async def test_what_was_replaced_is_found_as_planned() -> None:
     made = change.edit(change.add(draft(b"new"), VECTOR), superseded_by="heir")
     found = await change.replaced_by({"heir"}, Pieces(FixedClock()))
     assert [record.id for record in found] == ["first", "other", made.id]
+
+
+@given(st.lists(st.tuples(st.integers(1, 6), st.integers(-9, 9)), max_size=20))
+def test_planned_vectors_are_compared_as_they_are_now(
+    given_vectors: list[tuple[int, int]],
+) -> None:
+    """Cosines are those of each label's last vector, whatever was planned before it."""
+    change = planned(empty())
+    last = {}
+    for label, number in given_vectors:
+        last[label] = np.array([number, label, 1, 0], np.float32)
+        change.put_vector(label, last[label])
+    assert change.cosines(VECTOR) == {label: float(v @ VECTOR) for label, v in last.items()}
+    assert list(change.vectors) == list(last)
