@@ -102,43 +102,66 @@ class Candidates(NamedTuple):
     rules: Rules
 
 
-@dataclass(frozen=True)
+# Not frozen, though nobody changes one: that would triple the time to make it.
+@dataclass(slots=True)
 class Ranked:
     """The best candidates, best first, with the parts that reproduce their scores.
 
     Attributes:
-        labels: int64[h]; scores, base: float32[h].
-        raw, normalised: float32[CHANNEL_COUNT, h]; factors: float32[FACTOR_COUNT, h].
-        evidence: float32[CHANNEL_COUNT, h], as it was given; for RRF `normalised` holds ranks.
+        labels: int64[h]; rows: int64[h], where they stand.
+        parts: float32[h, PART_COUNT] of `scoring.best`.
+        said: float32[2 * CHANNEL_COUNT, h], what channels say as it was given: normalised, then in
+            their own numbers.
+        normalised: float32[CHANNEL_COUNT, h], what was summed; for RRF it holds ranks.
         weights: the fusion's.
-        rows: int64[h], where they stand.
-        past: bool[h], those past their time.
     """
 
     labels: NDArray[np.int64]
-    scores: Floats
-    base: Floats
-    raw: Floats
-    normalised: Floats
-    evidence: Floats
-    factors: Floats
-    weights: Weights
     rows: Rows
-    past: NDArray[np.bool_]
+    parts: Floats
+    said: Floats
+    normalised: Floats
+    weights: Weights
+
+    @property
+    def scores(self) -> Floats:
+        """float32[h]."""
+        return self.parts[:, SCORE]
+
+    @property
+    def base(self) -> Floats:
+        """float32[h]."""
+        return self.parts[:, BASE]
+
+    @property
+    def factors(self) -> Floats:
+        """float32[FACTOR_COUNT, h]."""
+        return self.parts[:, :FACTOR_COUNT].T
+
+    @property
+    def past(self) -> NDArray[np.bool_]:
+        """bool[h], those past their time."""
+        return self.parts[:, IS_PAST] > 0
+
+    @property
+    def evidence(self) -> Floats:
+        """float32[CHANNEL_COUNT, h], normalised as it was given."""
+        return self.said[:CHANNEL_COUNT]
+
+    @property
+    def raw(self) -> Floats:
+        """float32[CHANNEL_COUNT, h], in the channels' own numbers."""
+        return self.said[CHANNEL_COUNT:]
 
     def taken(self, order: NDArray[np.int64] | slice) -> Ranked:
         """Return the candidates at some places of this list, in the order of `order`."""
         return Ranked(
             self.labels[order],
-            self.scores[order],
-            self.base[order],
-            self.raw[:, order],
-            self.normalised[:, order],
-            self.evidence[:, order],
-            self.factors[:, order],
-            self.weights,
             self.rows[order],
-            self.past[order],
+            self.parts[order],
+            self.said[:, order],
+            self.normalised[:, order],
+            self.weights,
         )
 
 
@@ -200,39 +223,28 @@ def rank(candidates: Candidates, weights: Weights, k: int, min_score: float | No
         channels = _ranks(said, rows)
     k = min(k, len(rows))
     found, parts = best = np.empty(k, np.int64), np.empty((k, PART_COUNT), np.float32)
-    evidence = np.empty((2 * CHANNEL_COUNT, k), np.float32)
-    count = best_into(rows, channels, facts, weights.numbers, rules, best, evidence)
-    found, parts, evidence = found[:count], parts[:count], evidence[:, :count]
-    normalised = evidence[:CHANNEL_COUNT]
+    said_of = np.empty((2 * CHANNEL_COUNT, k), np.float32)
+    count = best_into(rows, channels, facts, weights.numbers, rules, best, said_of)
+    if count < k:
+        found, parts, said_of = found[:count], parts[:count], said_of[:, :count]
+    normalised = said_of[:CHANNEL_COUNT]
     if channels is not given:
-        said_of = [values[found] if len(values) else np.zeros(count) for values in given]
-        evidence = np.array(said_of, dtype=np.float32)
-    ranked = Ranked(
-        facts[0][found],
-        parts[:, SCORE],
-        parts[:, BASE],
-        evidence[CHANNEL_COUNT:],
-        normalised,
-        evidence[:CHANNEL_COUNT],
-        parts[:, :FACTOR_COUNT].T,
-        weights,
-        found,
-        parts[:, IS_PAST] > 0,
-    )
-    return _cut(ranked, min_score)
+        as_given = [values[found] if len(values) else np.zeros(count) for values in given]
+        said_of = np.array(as_given, dtype=np.float32)
+    return _cut(Ranked(facts[0][found], found, parts, said_of, normalised, weights), min_score)
 
 
 def _cut(ranked: Ranked, min_score: float | None) -> Ranked:
     """Drop what scores too low."""
-    scores, weights = ranked.scores, ranked.weights
-    if not len(scores):
+    parts, weights = ranked.parts, ranked.weights
+    if not len(parts):
         return ranked
     # Beside a sure answer, what is many times less likely says nothing either.
-    tail = max(weights.cut, TAIL_SHARE * float(scores[0]))
+    tail = max(weights.cut, TAIL_SHARE * parts.item(0, SCORE))
     lowest = np.float32(tail if min_score is None else min_score)
-    if scores[-1] >= lowest:
+    if parts.item(-1, SCORE) >= lowest:
         return ranked
-    stays = scores >= lowest
+    stays = ranked.scores >= lowest
     if min_score is None and weights.channels[Channel.TIME] > 0:
         # What lies in the time asked about is asked for, whatever else it says.
         in_time = ranked.evidence[Channel.TIME] >= 1.0

@@ -34,7 +34,9 @@ def warm() -> None:
     _warm_ranking()
     small = np.ones(1, dtype=np.uint8)
     kinds, times = _facts()[1:3]
+    masks.odd_into(small, kinds, times, small.copy())
     masks.view_into(
+        _ROWS,
         small,
         kinds,
         times,
@@ -43,7 +45,8 @@ def warm() -> None:
         np.ones(params.STATUS_COUNT, dtype=np.uint8),
         small.copy(),
     )
-    masks.passing(small)
+    masks.filter_into(small > 0, small.copy())
+    masks.passing(small, int(masks.tally(small)[0]))
 
 
 def _one() -> rank.Floats:
