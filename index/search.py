@@ -124,7 +124,7 @@ class Searcher:
             found,
             best.parts,
             best.said,
-            best.normalised,
+            best.summed,
             best.weights,
             doubts=columns.small[DOUBT, found],
             matched=matched,

@@ -237,7 +237,7 @@ def best_into(rows, channels, facts, numbers, rules, best, evidence):  # type: i
     Args:
         rows, channels, facts, numbers, rules: see above.
         best: as for `keep_into`, whose count is returned.
-        evidence: float32[2 * CHANNEL_COUNT, k], written with what the channels say of them.
+        evidence: float32[k, 2 * CHANNEL_COUNT], written with what the channels say of them.
     """
     totals = np.empty(rows.shape[0], dtype=np.float64)
     totals_into(rows, channels, numbers, totals)
@@ -245,7 +245,7 @@ def best_into(rows, channels, facts, numbers, rules, best, evidence):  # type: i
     for c in range(2 * CHANNEL_COUNT):
         values = channels[c]
         for place in range(count):
-            evidence[c, place] = values[best[0][place]] if values.shape[0] > 0 else 0.0
+            evidence[place, c] = values[best[0][place]] if values.shape[0] > 0 else 0.0
     return count
 
 

@@ -3,8 +3,7 @@
 `score = base * decay * importance * confidence`, with the base from `scoring.fuse`. It never finds
 candidates and never reads a clock.
 
-Invariants: the answer does not depend on the order of the input; equal input gives equal output,
-bit for bit.
+Invariants: equal input in any order gives equal output, bit for bit.
 """
 
 from __future__ import annotations
@@ -110,9 +109,8 @@ class Ranked:
     Attributes:
         labels: int64[h]; rows: int64[h], where they stand.
         parts: float32[h, PART_COUNT] of `scoring.best`.
-        said: float32[2 * CHANNEL_COUNT, h], what channels say as it was given: normalised, then in
-            their own numbers.
-        normalised: float32[CHANNEL_COUNT, h], what was summed; for RRF it holds ranks.
+        said: float32[h, 2 * CHANNEL_COUNT], as it was given: normalised, then the channels' own.
+        summed: float32[h, 2 * CHANNEL_COUNT], the same, but for RRF it holds ranks.
         weights: the fusion's.
     """
 
@@ -120,7 +118,7 @@ class Ranked:
     rows: Rows
     parts: Floats
     said: Floats
-    normalised: Floats
+    summed: Floats
     weights: Weights
 
     @property
@@ -146,12 +144,17 @@ class Ranked:
     @property
     def evidence(self) -> Floats:
         """float32[CHANNEL_COUNT, h], normalised as it was given."""
-        return self.said[:CHANNEL_COUNT]
+        return self.said[:, :CHANNEL_COUNT].T
+
+    @property
+    def normalised(self) -> Floats:
+        """float32[CHANNEL_COUNT, h], as it was summed."""
+        return self.summed[:, :CHANNEL_COUNT].T
 
     @property
     def raw(self) -> Floats:
         """float32[CHANNEL_COUNT, h], in the channels' own numbers."""
-        return self.said[CHANNEL_COUNT:]
+        return self.said[:, CHANNEL_COUNT:].T
 
     def taken(self, order: NDArray[np.int64] | slice) -> Ranked:
         """Return the candidates at some places of this list, in the order of `order`."""
@@ -159,8 +162,8 @@ class Ranked:
             self.labels[order],
             self.rows[order],
             self.parts[order],
-            self.said[:, order],
-            self.normalised[:, order],
+            self.said[order],
+            self.summed[order],
             self.weights,
         )
 
@@ -223,15 +226,14 @@ def rank(candidates: Candidates, weights: Weights, k: int, min_score: float | No
         channels = _ranks(said, rows)
     k = min(k, len(rows))
     found, parts = best = np.empty(k, np.int64), np.empty((k, PART_COUNT), np.float32)
-    said_of = np.empty((2 * CHANNEL_COUNT, k), np.float32)
-    count = best_into(rows, channels, facts, weights.numbers, rules, best, said_of)
-    if count < k:
-        found, parts, said_of = found[:count], parts[:count], said_of[:, :count]
-    normalised = said_of[:CHANNEL_COUNT]
+    summed = np.empty((k, 2 * CHANNEL_COUNT), np.float32)
+    count = best_into(rows, channels, facts, weights.numbers, rules, best, summed)
+    found, parts, summed = found[:count], parts[:count], summed[:count]
+    said_of = summed
     if channels is not given:
-        as_given = [values[found] if len(values) else np.zeros(count) for values in given]
-        said_of = np.array(as_given, dtype=np.float32)
-    return _cut(Ranked(facts[0][found], found, parts, said_of, normalised, weights), min_score)
+        own = [values[found] if len(values) else np.zeros(count) for values in given]
+        said_of = np.stack(own, axis=1).astype(np.float32)
+    return _cut(Ranked(facts[0][found], found, parts, said_of, summed, weights), min_score)
 
 
 def _cut(ranked: Ranked, min_score: float | None) -> Ranked:

@@ -21,6 +21,7 @@ from recalld.scoring import (
     scan,
     sketch,
     topk,
+    witness,
 )
 from recalld.scoring.params import Channel, Fusion
 
@@ -65,6 +66,7 @@ def _warm_vectors() -> None:
     queries, query_steps = scan.query_codes(vector)
     scale = params.Scale(0.0, 1.0).numbers()
     scan.first_unfit(vector, 1, 0.1)
+    scan.unit_into(_one(), _one())
     scan.scan_into(codes, steps, _ROWS, queries[0], query_steps[0], _one())
     asked = queries, query_steps
     scan.roughly_nearest_into((codes, steps), _ROWS, asked, weights, scale, _one())
@@ -100,7 +102,9 @@ def _warm_ranking() -> None:
     said = {Channel.VECTOR: (_one(), _one())}
     weights = rank.make_weights(Fusion.WEIGHTED, frozenset(said), {})
     candidates = rank.Candidates(_ROWS, said, _facts(), rules)
-    rank.rank(candidates, weights, 1, None)
+    found = rank.rank(candidates, weights, 1, None)
+    marks = _ROWS.copy()
+    witness.marks_into(found.said, weights.channels, _ROWS, np.ones(1), marks)
     rank.promising(candidates._replace(rows=np.zeros(2, np.int64)), weights, 1, 0.1)
     rivals.rivals_into(_one(), *_facts()[1:3], 1, table, rivals.make_bars(0.5), _ROWS.copy())
     topk.select(_one(), _ROWS, _ROWS, 1)
