@@ -75,6 +75,8 @@ def _warm_vectors() -> None:
     signs = np.zeros((1, 1, sketch.BLOCK_COUNT), np.uint64)
     terms = np.ones((1, sketch.TERM_COUNT, sketch.BLOCK_COUNT), np.float32)
     planes, numbers = np.zeros((sketch.PLANE_COUNT, 1), np.uint64), np.ones(5, np.float32)
+    sketch.turn_into(vector, vector.copy())
+    sketch.levels_into(_one(), planes.copy(), np.empty(3, np.float32))
     sketch.reach_into(signs, terms, planes, numbers, _one())
     sketch.add_reach_into(_one(), scale, 1.0, 1.0, _one())
     sketch.leave_out_into(np.ones(1, np.uint8), _one())
