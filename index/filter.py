@@ -107,7 +107,7 @@ def exclude(columns: Columns, view: View, condition: Filter) -> NDArray[np.uint8
         excluded = odd.copy()
     if len(looked_at):
         held = columns.alive, columns.small, columns.times, columns.strings[AGENT]
-        view_into(looked_at, *held, asked, _wanted(view.statuses), excluded)
+        view_into(looked_at, held, asked, _wanted(view.statuses), excluded)
     if condition.must or condition.should or condition.must_not:
         check_size(condition)
         filter_into(_tree(columns, condition), excluded)

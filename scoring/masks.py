@@ -93,7 +93,7 @@ def odd_into(alive, small, times, excluded):  # type: ignore[no-untyped-def]
     Without a branch, so that many are told at once: most memories are plain.
 
     Args:
-        alive, small, times: as for `view_into`.
+        alive, small, times: as the columns of `view_into`.
         excluded: uint8[n], written.
     """
     for i in range(excluded.shape[0]):
@@ -102,21 +102,21 @@ def odd_into(alive, small, times, excluded):  # type: ignore[no-untyped-def]
         excluded[i] = odd | np.uint8((times[EXPIRE_TIME, i] | times[VALID_TO, i]) != 0)
 
 
-@kernel("i64[:]", "u8[:]", "u8[:,:]", "i64[:,:]", "i32[:]", "i64[:]", "u8[:]", "out u8[:]")
-def view_into(rows, alive, small, times, agents, view, statuses, excluded):  # type: ignore[no-untyped-def]
+@kernel("i64[:]", "(u8[:]; u8[:,:]; i64[:,:]; i32[:])", "i64[:]", "u8[:]", "out u8[:]")
+def view_into(rows, columns, view, statuses, excluded):  # type: ignore[no-untyped-def]
     """Write for some memories whether and why the view leaves them out.
 
     Args:
         rows: int64[m], the memories.
-        alive: uint8[capacity], 0 = removed.
-        small: uint8[SMALL_COUNT, capacity].
-        times: int64[TIME_COUNT, capacity], microseconds, 0 = not set.
-        agents: int32[capacity], ids of agent names.
+        columns: alive uint8[capacity], 0 = removed; uint8[SMALL_COUNT, capacity];
+            int64[TIME_COUNT, capacity], microseconds, 0 = not set; and int32[capacity], ids of
+            agent names.
         view: int64[VIEW_COUNT]: now; as_of and known_at (0 = not asked); id of the asking agent
             (-1 = none, or unknown here; ALL_AGENTS = every one); admin (0 or 1).
         statuses: uint8[STATUS_COUNT], 1 = wanted.
         excluded: uint8[n], written at `rows` with numbers of `Excluded`; n <= capacity.
     """
+    alive, small, times, agents = columns
     now = view[NOW]
     as_of = view[AS_OF]
     known_at = view[KNOWN_AT]

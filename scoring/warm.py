@@ -36,16 +36,9 @@ def warm() -> None:
     small = np.ones(1, dtype=np.uint8)
     kinds, times = _facts()[1:3]
     masks.odd_into(small, kinds, times, small.copy())
-    masks.view_into(
-        _ROWS,
-        small,
-        kinds,
-        times,
-        np.zeros(1, dtype=np.int32),
-        np.zeros(masks.VIEW_COUNT, dtype=np.int64),
-        np.ones(params.STATUS_COUNT, dtype=np.uint8),
-        small.copy(),
-    )
+    view, wanted = np.zeros(masks.VIEW_COUNT, np.int64), np.ones(params.STATUS_COUNT, np.uint8)
+    columns = small, kinds, times, np.zeros(1, dtype=np.int32)
+    masks.view_into(_ROWS, columns, view, wanted, small.copy())
     masks.filter_into(small > 0, small.copy())
     masks.passing(small, int(masks.tally(small)[0]))
 
