@@ -215,6 +215,7 @@ class Recall:
         Returns:
             Hits, best first, and whether there are no others.
         """
+        await call.turn()  # A second whole search: others come in between.
         plan = self._plan(asked, condition, query, part, k=most, min_score=0.0)
         best = await self._search(part, plan, None)
         found = self._collect(asked, [part], [best], call)
