@@ -286,10 +286,10 @@ def connect(path: Path, *, memory_limit_bytes: int, read_only: bool = False) -> 
 
 def _selected(cursor: Connection, sql: str, parameters: Sequence[object]) -> Connection:
     """The result of one SELECT; a read is nothing else, not even a setting."""
-    first, *others = cursor.extract_statements(sql)
-    if others or first.type != duckdb.StatementType.SELECT:
+    statements = cursor.extract_statements(sql)
+    if [one.type for one in statements] != [duckdb.StatementType.SELECT]:
         raise duckdb.InvalidInputException("a read is one SELECT")
-    return cursor.execute(first, parameters)
+    return cursor.execute(statements[0], parameters)
 
 
 def _text(path: Path) -> str:
