@@ -131,7 +131,7 @@ class Analyzer:
         folded = self._folder.fold(text)
         pieces = folded.split()
         known = self._known
-        found = list(map(known.words.get, pieces))
+        found: list[Sequence[str] | None] = list(map(known.words.get, pieces))
         met: dict[str, _Told] = {}
         if None in found:
             if _SPACED_QUANTITY.search(folded):
