@@ -142,9 +142,7 @@ wheel-test: wheel ## smoke test from the built wheel
 
 train-relevance: setup ## train the relevance update anew, the average of three runs; needs PyTorch, two to three hours
 	$(PY) -m pip install --quiet --disable-pip-version-check "torch>=2.9"
-	mkdir -p build
-	for seed in 0 1 2; do $(PY) -m recalld.index.relevance_train --seed $$seed --out build/relevance-$$seed.npz; done
-	$(PY) -m recalld.index.relevance_average build/relevance-[012].npz --out index/relevance/update.npz
+	$(PY) -m recalld.index.relevance_train
 
 train-judge: setup ## train the judge of statement pairs anew; needs PyTorch, ten minutes
 	$(PY) -m pip install --quiet --disable-pip-version-check "torch>=2.9"

@@ -10,7 +10,7 @@ Source: low-rank adaptation, Hu et al., ICLR 2022, section 4.1.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
@@ -128,3 +128,12 @@ class RelevanceEncoder(nn.Module):
                 for name, values in (("A", module.a), ("B", module.b)):
                     factors[f"l{number}.{part}.{name}"] = values.detach().numpy().astype(np.float16)
         return factors
+
+    def load(self, factors: Mapping[str, NDArray[np.float16]]) -> None:
+        """Take factors as `update` gives them, of this encoder's rank."""
+        with torch.no_grad():
+            for number, layer in enumerate(self.layers, self.first):
+                for part in PARTS:
+                    module = layer.parts[part]
+                    for name, values in (("A", module.a), ("B", module.b)):
+                        values.copy_(torch.from_numpy(factors[f"l{number}.{part}.{name}"]))

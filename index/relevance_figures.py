@@ -13,14 +13,24 @@ from recalld.index.relevance_encoder import RelevanceEncoder
 from recalld.index.relevance_pairs import Pair, join_to_length
 from recalld.index.relevance_states import States, passage, query
 
+POOL_COUNT = 300
+# Every run and every average is asked the same.
+SEED = 0
 FIGURES = ("hit_at_5", "hit_at_1", "beats_own", "blind_at_5", "length_beats_own")
 
 
+def make_pool(training: Sequence[Pair]) -> list[str]:
+    """Memories of other requests: half of them needed there, half of them distractors."""
+    rng = random.Random(SEED)
+    pool = rng.sample([text for pair in training for text in pair.relevant], POOL_COUNT // 2)
+    return pool + rng.sample([t for pair in training for t in pair.distractors], POOL_COUNT // 2)
+
+
 def measure(
-    model: RelevanceEncoder, states: States, pairs: Sequence[Pair], pool: Sequence[str], seed: int
+    model: RelevanceEncoder, states: States, pairs: Sequence[Pair], pool: Sequence[str]
 ) -> dict[str, float]:
     """Figures on kept-out pairs: among their own length-matched distractors and a common pool."""
-    rng = random.Random(seed)
+    rng = random.Random(SEED)
     usable = [pair for pair in pairs if pair.relevant]
     own = [join_to_length(pair, max(map(len, pair.relevant)), 6, rng) for pair in usable]
     idle = [pair for pair in pairs if not pair.relevant]

@@ -2,6 +2,9 @@
 
     python -m recalld.index.relevance_train --out index/relevance/update.npz
 
+Several runs, each on its own random half of the data, are averaged: better on requests of new kinds
+than any one of them. A run that is there already, made with the same settings, is not made again.
+
 Each request is contrasted (InfoNCE, van den Oord et al. 2018, eq. 4) with its own distractors and
 with everything the other requests of its batch need or do not need, and with a threshold that
 requests which need no memory must stay below. The layers below run once for every text, in the
@@ -18,7 +21,7 @@ import random
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,14 +33,14 @@ from torch.nn import functional
 from recalld.index.e5_container import E5Container
 from recalld.index.embedder import cache_dir
 from recalld.index.model_source import read_weights
+from recalld.index.relevance_average import AVERAGE_RANK, Update, average
 from recalld.index.relevance_encoder import RelevanceEncoder
-from recalld.index.relevance_figures import measure
+from recalld.index.relevance_figures import make_pool, measure
 from recalld.index.relevance_pairs import Example, Pair, make_examples, read_pairs, split
 from recalld.index.relevance_states import States, passage, query, say
 
 PAIRS = Path(__file__).with_name("relevance")
 VARIANT_COUNT = 3
-POOL_COUNT = 300
 WARM_UP_STEPS = 20
 LEARNING_RATE_FLOOR = 0.05
 IDLE_DISTRACTORS = 2
@@ -55,6 +58,8 @@ class Settings:
         learning_rate: peak, falling linearly.
         temperature: of the contrast.
         none_share: requests that need no memory, per request that needs one.
+        share: of the items, drawn anew by each seed; runs on different items gain more from being
+            averaged.
         seed: of every random choice.
     """
 
@@ -65,6 +70,7 @@ class Settings:
     learning_rate: float = 5e-4
     temperature: float = 0.04
     none_share: float = 0.25
+    share: float = 0.5
     seed: int = 0
 
 
@@ -160,42 +166,87 @@ def _loss(
     return functional.cross_entropy(scores, right)
 
 
-def run(
-    settings: Settings, pairs_dir: Path, cache: Path, out: Path, threads: int
-) -> dict[str, Any]:
-    """Train, measure and write the update and, beside it, the report."""
+@dataclass(frozen=True)
+class Course:
+    """What all runs have in common: the data, the encoder below, and the questions at the end."""
+
+    container: E5Container
+    states: States
+    training: Sequence[Pair]
+    kept_out: Sequence[Pair]
+    layers: int
+
+    def measure(self, model: RelevanceEncoder) -> dict[str, float]:
+        """Figures of a model on the items kept out."""
+        return measure(model, self.states, self.kept_out, make_pool(self.training))
+
+
+def run(course: Course, settings: Settings, out: Path) -> None:
+    """Train once, and after each epoch write the update to `out` and, beside it, the report."""
     torch.manual_seed(settings.seed)
-    torch.set_num_threads(threads)
     rng = random.Random(settings.seed)
-    container = E5Container(read_weights(None, cache))
-    model = RelevanceEncoder(container, settings.layers, settings.rank)
-    states = States(container, container.shape.layers - settings.layers, threads)
-    training, kept_out = split(read_pairs(pairs_dir))
+    model = RelevanceEncoder(course.container, settings.layers, settings.rank)
+    training = rng.sample(course.training, round(settings.share * len(course.training)))
     variants = [make_examples(training, rng) for _ in range(VARIANT_COUNT)]
-    needless = [pair for pair in training if not pair.relevant]
-    lesson = Lesson(variants, needless)
-    pool = rng.sample([text for pair in training for text in pair.relevant], POOL_COUNT // 2)
-    pool += rng.sample([text for pair in training for text in pair.distractors], POOL_COUNT // 2)
-    say(f"{len(training)} items to train on, {len(kept_out)} kept out")
-    states.compute(lesson.texts())
-    report: dict[str, Any] = {"settings": {n: getattr(settings, n) for n in settings.__slots__}}
-    report |= {"items": len(training) + len(kept_out), "curve": []}
-    report["before"] = measure(model, states, kept_out, pool, settings.seed)
-    say(f"before: {report['before']}")
+    lesson = Lesson(variants, [pair for pair in training if not pair.relevant])
+    say(f"seed {settings.seed}: {len(training)} items")
+    course.states.compute(lesson.texts())
+    report: dict[str, Any] = {"settings": as_dict(settings), "items": len(training), "curve": []}
     started_s = time.monotonic()
 
     def keep(epoch: int) -> None:
         """Measure and write what there is: a run that is stopped has not run for nothing."""
-        report["after"] = {"epochs": epoch, **measure(model, states, kept_out, pool, settings.seed)}
+        report["curve"].append(course.measure(model))
         report["threshold"] = round(model.threshold.item(), 4)
         report["train_s"] = round(time.monotonic() - started_s)
-        report["curve"].append(report["after"])
-        say(f"after {epoch}: {report['after']}")
-        np.savez_compressed(out, allow_pickle=False, **model.update())
-        out.with_suffix(".json").write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+        say(f"seed {settings.seed}, after epoch {epoch}: {report['curve'][-1]}")
+        write(out, model.update(), report)
 
-    train(model, states, lesson, settings, keep)
-    return report
+    train(model, course.states, lesson, settings, keep)
+
+
+def finished(out: Path, settings: Settings) -> bool:
+    """Whether a whole run with these settings is there."""
+    try:
+        report = json.loads(out.with_suffix(".json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return False
+    same: bool = report["settings"] == as_dict(settings)
+    return same and len(report["curve"]) == settings.epochs
+
+
+def as_dict(settings: Settings) -> dict[str, float]:
+    """Settings as a report holds them."""
+    return {name: getattr(settings, name) for name in Settings.__slots__}
+
+
+def write(out: Path, update: Update, report: Mapping[str, Any]) -> None:
+    """Write an update and its report."""
+    np.savez_compressed(out, allow_pickle=False, **update)
+    out.with_suffix(".json").write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+
+
+def make(course: Course, settings: Sequence[Settings], work: Path, out: Path) -> None:
+    """Make the runs that are missing, average all, measure the average and write it."""
+    before = course.measure(RelevanceEncoder(course.container, course.layers, 1))
+    say(f"before: {before}")
+    work.mkdir(parents=True, exist_ok=True)
+    runs = [work / f"run{one.seed}.npz" for one in settings]
+    for path, one in zip(runs, settings, strict=True):
+        if not finished(path, one):
+            run(course, one, path)
+    updates, reports = [], []
+    for path in runs:
+        with np.load(path, allow_pickle=False) as stored:
+            updates.append(dict(stored))
+        reports.append(json.loads(path.with_suffix(".json").read_text(encoding="utf-8")))
+    factors, lost = average(updates, AVERAGE_RANK)
+    model = RelevanceEncoder(course.container, course.layers, AVERAGE_RANK)
+    model.load(factors)
+    after = course.measure(model)
+    say(f"average: {after}; rank {AVERAGE_RANK} leaves out at most {lost:.1%} of a matrix")
+    report = {"items": len(course.training) + len(course.kept_out), "before": before}
+    write(out, factors, {**report, "after": after, "average_of": reports})
 
 
 def main(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
@@ -208,15 +259,22 @@ def main(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
     defaults = Settings()
     add("--out", type=Path, default=PAIRS / "update.npz", help="result (default: %(default)s)")
     add("--pairs", type=Path, default=PAIRS, help="folder of pairs_*.jsonl (default: %(default)s)")
+    add("--work", type=Path, default=Path("build/relevance"), help="runs (default: %(default)s)")
+    add("--runs", type=int, default=3, help="runs to average (default: %(default)s)")
     add("--threads", type=int, default=2, help="threads (default: %(default)s)")
     for name in ("layers", "rank", "epochs", "batch", "seed"):
         add(f"--{name}", type=int, default=getattr(defaults, name), help="default: %(default)s")
-    for name in ("learning_rate", "temperature", "none_share"):
+    for name in ("learning_rate", "temperature", "none_share", "share"):
         flag = "--" + name.replace("_", "-")
         add(flag, type=float, default=getattr(defaults, name), help="default: %(default)s")
     given = parser.parse_args(arguments)
-    settings = Settings(**{name: getattr(given, name) for name in Settings.__slots__})
-    run(settings, given.pairs, cache_dir(environment), given.out, given.threads)
+    first = Settings(**{name: getattr(given, name) for name in Settings.__slots__})
+    torch.set_num_threads(given.threads)
+    container = E5Container(read_weights(None, cache_dir(environment)))
+    states = States(container, container.shape.layers - first.layers, given.threads)
+    course = Course(container, states, *split(read_pairs(given.pairs)), first.layers)
+    settings = [replace(first, seed=first.seed + number) for number in range(given.runs)]
+    make(course, settings, given.work, given.out)
     return 0
 
 

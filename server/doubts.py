@@ -19,12 +19,13 @@ from numpy.typing import NDArray
 from recalld.index.judge import Judge, Stand
 from recalld.index.nearest import nearest
 from recalld.scoring.params import Scale
-from recalld.server import conflicts, numbered
+from recalld.server import conflicts
 from recalld.server.change import Change
 from recalld.server.claim_pairs import Features, features, is_denied, is_same, may_differ
 from recalld.server.claims import DENIES
 from recalld.server.partition import CURRENT, TOPIC_KINDS, slot_of
 from recalld.server.precedence import holds_now, rank
+from recalld.server.subjects import are_apart
 from recalld.storage.record import Importance, Kind, MemoryRecord, Status
 
 NEIGHBOUR_COUNT = 8
@@ -143,12 +144,12 @@ def _judged(change: Change, record: MemoryRecord, held: Neighbours, judge: Judge
     older, newer = (
         np.stack([change.vector_of(pair[side].label)[:dim] for pair in pairs]) for side in (0, 1)
     )
-    shares = judge.compare(older, newer)
+    shares, mine = judge.compare(older, newer), change.claim(record)
     contradicted_ids: tuple[str, ...] = ()
     outdated_ids: tuple[str, ...] = ()
     for (other, _), (earlier, _), share in zip(held, pairs, shares, strict=True):
         least = PROTECTED_MIN if is_protected(earlier) else OUTDATED_MIN
-        if share[Stand.UPDATE] >= least:
+        if share[Stand.UPDATE] >= least and not are_apart(change.claim(other), mine):
             marked = _doubt(change, record, other)
             contradicted_ids += marked.contradicted
             outdated_ids += marked.outdated
@@ -160,8 +161,7 @@ def _judged(change: Change, record: MemoryRecord, held: Neighbours, judge: Judge
         return _oppose(change, record, denied)
     opposed = shares[:, Stand.CONTRADICTION]
     for place in np.argsort(-opposed, kind="stable")[: int((opposed >= CONTRADICTED_MIN).sum())]:
-        # Room 302 contradicts nothing that is said of room 301.
-        if not numbered.are_apart(change.claim(held[place][0]), change.claim(record)):
+        if not are_apart(change.claim(held[place][0]), mine):
             return _oppose(change, record, held[place][0])
     return Found()
 
