@@ -49,4 +49,5 @@ class SqlReads:
         self, tenant: str, user_id: str, labels: NDArray[np.int64] | None
     ) -> Iterator[StoredMemory]:
         yield from self._queries.load_partition(tenant, user_id, labels)
-        self._blocks.settle()
+        if labels is not None:
+            self._blocks.settle(labels)

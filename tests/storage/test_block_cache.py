@@ -7,6 +7,7 @@ from concurrent.futures import Future
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pytest
 
 from recalld.storage import block_cache, duckdb_file
@@ -18,6 +19,7 @@ MIB = 1024 * 1024
 LIMIT_BYTES = 64 * MIB
 CONNECT = partial(duckdb_file.connect, memory_limit_bytes=LIMIT_BYTES)
 ROW_COUNT = 6_000
+DENSE = np.arange(1, ROW_COUNT + 1)
 ALL_ROWS = "SELECT n, data FROM t"
 LIMIT = "SELECT current_setting('memory_limit')"
 
@@ -62,13 +64,13 @@ def test_what_was_read_is_let_go_above_the_bound(
     """Reads beyond the bound are let go once, behind the writes; rows and limit stay."""
     before, limit = file.rows(ALL_ROWS), file.rows(LIMIT)
     assert blocks.held_bytes > 4 * MIB
-    blocks.settle()
-    blocks.settle()
+    blocks.settle(DENSE)
+    blocks.settle(DENSE)
     (job,) = waiting
     job()
     assert blocks.held_bytes <= 2 * MIB
     assert file.rows(LIMIT) == limit
-    blocks.settle()
+    blocks.settle(DENSE)
     assert waiting == [job]
     assert file.rows(ALL_ROWS) == before
 
@@ -79,12 +81,23 @@ def test_a_reader_is_not_disturbed(
     """While somebody reads nothing is let go and nobody waits; the next read brings it up again."""
     file.rows(ALL_ROWS)
     with file.readers.reading(lambda: None):
-        blocks.settle()
+        blocks.settle(DENSE)
         waiting.pop()()
         assert blocks.held_bytes > 4 * MIB
-    blocks.settle()
+    blocks.settle(DENSE)
     waiting.pop()()
     assert blocks.held_bytes <= 2 * MIB
+
+
+def test_blocks_of_scattered_rows_stay(
+    file: DuckDBFile, blocks: BlockCache, waiting: list[Callable[[], Any]]
+) -> None:
+    """What was read for single rows among many others, or for none, is kept for the next read."""
+    file.rows(ALL_ROWS)
+    for labels in (DENSE * 9, DENSE[:0]):
+        blocks.settle(labels)
+    assert waiting == []
+    assert blocks.held_bytes > 4 * MIB
 
 
 def test_what_is_in_use_stays(
@@ -97,7 +110,7 @@ def test_what_is_in_use_stays(
     monkeypatch.setattr(block_cache, "KEPT_BYTES", 1)
     limit = file.rows(LIMIT)
     file.rows(ALL_ROWS)
-    blocks.settle()
+    blocks.settle(DENSE)
     waiting.pop()()
     assert file.rows(LIMIT) == limit
     file.execute("INSERT INTO t VALUES (-1, NULL)")
@@ -114,8 +127,8 @@ def test_a_writer_that_refuses_is_asked_again(file: DuckDBFile, blocks: BlockCac
 
     refusing = BlockCache(file, refuse, LIMIT_BYTES)
     file.rows(ALL_ROWS)
-    refusing.settle()
-    refusing.settle()
+    refusing.settle(DENSE)
+    refusing.settle(DENSE)
     assert len(asked) == 2
 
 
