@@ -2,9 +2,11 @@
 
     python -m recalld.bench.bench_store [--dir DIR] [--json FILE] [--quick]
 
-Every write is timed from the call to durability. The bare sync (200 bytes appended to a file, then
-`fsync`) is measured before and after: shared disks drift, so compare figures of one run only. It
-prints a table and can write one flat JSON object. It never touches an existing data directory.
+Every write is timed from the call to durability, and by the processor time of the process, which
+the disk is not in. The bare sync (200 bytes appended to a file, then `fsync`) is measured before
+and after: shared disks drift, so compare figures of one run only. The floor is what DuckDB takes
+to commit one row of one column. It prints a table and can write one flat JSON object. It never
+touches an existing data directory.
 """
 
 import argparse
@@ -21,7 +23,8 @@ from pathlib import Path
 import numpy as np
 
 from recalld.bench.report import Figure, Report, Table, provenance, publish
-from recalld.storage.duckdb_store import DuckDBOptions, DuckDBStore
+from recalld.storage import duckdb_file
+from recalld.storage.duckdb_store import MEMORY_LIMIT_BYTES, DuckDBOptions, DuckDBStore
 from recalld.storage.record import MemoryRecord, Scope
 from recalld.storage.store import StoredMemory, WriteBatch
 
@@ -87,6 +90,16 @@ def percentiles(name: str, times_ms: Sequence[float]) -> dict[str, Figure]:
     }
 
 
+def both_times(name: str, calls: Sequence[Callable[[], object]]) -> dict[str, Figure]:
+    """Percentiles of the duration, and the median of the processor time, of calls one by one."""
+    times_ms, spent_ms = [], []
+    for call in calls:
+        began_s = time.process_time()
+        times_ms.append(time_ms(call))
+        spent_ms.append(1_000 * (time.process_time() - began_s))
+    return percentiles(name, times_ms) | {f"{name}_processor_ms": float(np.median(spent_ms))}
+
+
 def bare_sync(folder: Path, count: int) -> list[float]:
     """Appends SYNC_BYTES and syncs, again and again: the cheapest possible durable write."""
     with (folder / "sync").open("ab", buffering=0) as file:
@@ -103,11 +116,27 @@ def open_store(folder: Path) -> DuckDBStore:
     return DuckDBStore(folder, DuckDBOptions(now_us=1, created_by="bench"))
 
 
-def write_alone(store: DuckDBStore, rows: Rows, count: int, row_count: int) -> list[float]:
+def commit_floor(folder: Path, count: int) -> dict[str, Figure]:
+    """Times DuckDB's own commits of one number, with the settings of the store."""
+    folder.mkdir()
+    file = folder / "floor.duckdb"
+    with duckdb_file.connect(file, memory_limit_bytes=MEMORY_LIMIT_BYTES) as connection:
+        connection.execute("CREATE TABLE floor (number BIGINT NOT NULL)")
+        connection.execute("CHECKPOINT")
+        appender = connection.appender("floor")
+
+        def commit(number: int) -> None:
+            appender.append_row(number)
+            appender.flush()
+
+        return both_times("floor", [partial(commit, number) for number in range(count)])
+
+
+def write_alone(store: DuckDBStore, rows: Rows, count: int, row_count: int) -> dict[str, Figure]:
     """Times batches written one after the other; each waits for durability."""
     tenant = f"alone-{row_count}"
     batches = [rows.batch(store, tenant, revision, row_count) for revision in range(1, count + 1)]
-    return [time_ms(partial(store.write, batch)) for batch in batches]
+    return both_times(f"write_{row_count}", [partial(store.write, batch) for batch in batches])
 
 
 def write_together(
@@ -166,11 +195,11 @@ def measure(folder: Path, divisor: int) -> dict[str, Figure]:
     """Takes every figure; the name of each ends in its unit."""
     rows = Rows()
     figures: dict[str, Figure] = percentiles("sync_before", bare_sync(folder, SYNC_COUNT))
+    figures |= commit_floor(folder / "floor", max(2, SINGLE_COUNT // divisor))
     store = open_store(folder / "write")
     try:
         for row_count, count in ((1, SINGLE_COUNT), (BATCH_ROW_COUNT, BATCH_COUNT)):
-            times_ms = write_alone(store, rows, max(2, count // divisor), row_count)
-            figures |= percentiles(f"write_{row_count}", times_ms)
+            figures |= write_alone(store, rows, max(2, count // divisor), row_count)
         rate, times_ms, commits = write_together(store, rows, WRITER_S / divisor)
         figures |= percentiles(f"write_{WRITER_COUNT}_writers", times_ms)
         figures[f"write_{WRITER_COUNT}_writers_rows_per_s"] = rate

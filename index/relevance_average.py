@@ -40,4 +40,3 @@ def average(updates: Sequence[Update], rank: int) -> tuple[dict[str, NDArray[np.
         norm = float(np.linalg.norm(sizes))
         lost = max(lost, float(np.linalg.norm(sizes[rank:])) / norm if norm else 0.0)
     return factors, lost
-

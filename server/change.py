@@ -39,6 +39,7 @@ class Change:
         cues: vectors of the cues of rows whose cues are new or changed, by label; see
             `recalld.index.cues.CueVectors`.
         order: rows that go for good, or None.
+        read_signs: `Claim.signs` of planned rows whose texts were read, by label.
     """
 
     def __init__(
@@ -50,8 +51,10 @@ class Change:
         self.now_us = now_us
         self.rows: dict[int, MemoryRecord] = {}
         self.vectors: dict[int, NDArray[np.float32]] = {}
+        self._stacked = np.empty((0, partition.index.dim), np.float32)
         self.cues: dict[int, NDArray[np.float32]] = {}
         self.order: PurgeOrder | None = None
+        self.read_signs: dict[int, int] = {}
         self._next_label = next_label
         self._claims: dict[str, Claim] = {}
         # Labels of planned rows by where they are looked for; a row may have left since.
@@ -73,13 +76,32 @@ class Change:
             record, label=self._next_label(), id=uuid.uuid4().hex, revision=self.revision
         )
         self._plan(made)
-        self.vectors[made.label] = vector
+        self.put_vector(made.label, vector)
         return made
+
+    def put_vector(self, label: int, vector: NDArray[np.float32]) -> None:
+        """Plan the vector of a new row, or of one whose text changed: float32[width]."""
+        known = len(self.vectors)
+        place = list(self.vectors).index(label) if label in self.vectors else known
+        if place == len(self._stacked):
+            # Twice as many: each of a long batch is compared with all before it.
+            more = np.empty((known + 1, self._stacked.shape[1]), np.float32)
+            self._stacked = np.concatenate([self._stacked, more])
+        self._stacked[place] = vector[: self._stacked.shape[1]]
+        self.vectors[label] = vector
+
+    def cosines(self, vector: NDArray[np.float32]) -> dict[int, float]:
+        """Cosine of a vector of length 1 and each planned one, by label."""
+        stacked = self._stacked[: len(self.vectors)]
+        products = (stacked @ vector[: stacked.shape[1]]).tolist()
+        return dict(zip(self.vectors, products, strict=True))
 
     def edit(self, record: MemoryRecord, **fields: Any) -> MemoryRecord:
         """Plan a change of an existing (or just planned) row."""
         present = self.rows.get(record.label, record)
         changed = replace(present, update_time_us=self.now_us, revision=self.revision, **fields)
+        if changed.content != present.content:
+            self.read_signs.pop(record.label, None)
         self._plan(changed)
         return changed
 
@@ -137,9 +159,7 @@ class Change:
 
     def signs(self, record: MemoryRecord) -> int:
         """`Claim.signs` of a record's text; those of stored ones are kept."""
-        if record.label in self.rows:
-            return self.claim(record).signs
-        kept = self.partition.signs
+        kept = self.read_signs if record.label in self.rows else self.partition.signs
         found = kept.get(record.label)
         if found is None:
             found = kept[record.label] = self.claim(record).signs

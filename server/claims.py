@@ -78,7 +78,10 @@ class Claim:
     @cached_property
     def has_values(self) -> bool:
         """Whether it holds any value of a closed class; most texts hold none."""
-        return bool(cues.ANY_VALUE.search(self.folded))
+        text = self.folded
+        return any(map(text.__contains__, cues.PLAIN_VALUES)) or bool(
+            cues.OTHER_VALUES.search(text)
+        )
 
     @cached_property
     def values(self) -> tuple[frozenset[object], ...]:

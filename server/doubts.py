@@ -214,12 +214,14 @@ def is_protected(record: MemoryRecord) -> bool:
 
 def _in_order(other: MemoryRecord, record: MemoryRecord) -> tuple[MemoryRecord, MemoryRecord]:
     """The older and the newer of two records."""
-    first, second = sorted((other, record), key=lambda r: (r.event_time_us, r.label))
-    return first, second
+    is_earlier = (record.event_time_us, record.label) < (other.event_time_us, other.label)
+    return (record, other) if is_earlier else (other, record)
 
 
 def _is_rival(other: MemoryRecord, record: MemoryRecord) -> bool:
     """Whether their slot decides between two records already."""
+    if not record.key or record.key != other.key:
+        return False
     slot = slot_of(record)
     return slot is not None and slot == slot_of(other)
 
@@ -274,13 +276,10 @@ def neighbours(change: Change, record: MemoryRecord, vector: NDArray[np.float32]
     visibility.
     """
     index = change.partition.index
-    found = dict(nearest(index.generation, vector, NEIGHBOUR_COUNT))
-    if change.vectors:
-        planned = np.stack([other[: index.dim] for other in change.vectors.values()])
-        found |= dict(zip(change.vectors, (planned @ vector[: index.dim]).tolist(), strict=True))
+    found = dict(nearest(index.generation, vector, NEIGHBOUR_COUNT)) | change.cosines(vector)
     where = _readers(record)
     near = []
-    for label, cosine in sorted(found.items(), key=lambda pair: (-pair[1], -pair[0])):
+    for cosine, label in sorted(zip(found.values(), found, strict=True), reverse=True):
         other = change.rows.get(label) or change.partition.records.get(label)
         if (
             other is not None

@@ -31,6 +31,9 @@ EMBED_SHARE_MAX = 0.5
 """Share of the time until the deadline that embedding may be expected to take: a write that is let
 in and then misses its deadline has cost others their turn."""
 
+DRAFTS_A_TURN = 16
+"""Memories that are checked, at 0.03 ms each, before the event loop looks at what waits."""
+
 
 @dataclass(frozen=True)
 class Remember:
@@ -49,11 +52,12 @@ class Remember:
         validate.name(request.request_id, "request_id", bytes_max=REQUEST_ID_BYTES_MAX)
         validate.count(request.memories, "memories", 1, BATCH_COUNT_MAX)
         current = self.models.current
-        drafts = [
-            codec.draft(item, scope, call, f"memories[{i}]", current.dim, current.fingerprint)
-            for i, item in enumerate(request.memories)
-        ]
-
+        drafts = []
+        for i, item in enumerate(request.memories):
+            if i % DRAFTS_A_TURN == DRAFTS_A_TURN - 1:
+                await asyncio.sleep(0)
+            where = f"memories[{i}]"
+            drafts.append(codec.draft(item, scope, call, where, current.dim, current.fingerprint))
         timed = [item.memory.HasField("event_time") for item in request.memories]
 
         async def run(row: StoredRequest | None) -> pb.RememberResponse:

@@ -196,7 +196,7 @@ class UpdateMemory:
         values = {name: getattr(merged, name) for path in paths for name in FIELDS[path]}
         edited = change.edit(record, **values)
         if fresh.vector is not None:
-            change.vectors[record.label] = fresh.vector
+            change.put_vector(record.label, fresh.vector)
         if fresh.cues is not None:
             change.cues[record.label] = fresh.cues
         changed = slots.resettle(change, record, edited)

@@ -18,23 +18,20 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import tzinfo
 from typing import Any, TypeVar
 
-import numpy as np
 from google.protobuf.message import Message
-from numpy.typing import NDArray
 
 from recalld.server.call import Call
 from recalld.server.change import Change
 from recalld.server.cue_vectors import kept_cues
 from recalld.server.errors import RequestIdReused
-from recalld.server.indexing import index_row
 from recalld.server.metrics import Metrics
 from recalld.server.models import STAND_IN
 from recalld.server.partition import Partition
 from recalld.server.partitions import Partitions
+from recalld.server.publishing import Publisher
 from recalld.server.quotas import MemoryQuota
 from recalld.server.sealed import sealed_values
 from recalld.server.sealing import Sealer
-from recalld.storage.purge import PurgeOrder
 from recalld.storage.store import Store, StoredMemory, StoredRequest, WriteBatch
 
 R = TypeVar("R", bound=Message)
@@ -71,10 +68,8 @@ class Writer:
             sealer: encrypts what is sealed; None: nothing is.
         """
         self._store = store
-        self._pool = pool
-        self._partitions = partitions
+        self._publisher = Publisher(pool, partitions, metrics, zone)
         self._metrics = metrics
-        self._zone = zone
         self._sealer = sealer
         self._revisions = store.revisions()
         self._published = dict(self._revisions)
@@ -190,13 +185,14 @@ class Writer:
                 if is_changed or row is not None:
                     started_s = call.clock.monotonic_s()
                     committed = self._submit(call, change, revision, response, row)
+            rows = await self._publisher.rows_of(change)  # While the disk is at work.
             if committed is not None:
                 await self._durable(committed, len(change.rows))
                 self._metrics.stage.labels("commit").observe(call.clock.monotonic_s() - started_s)
             if change.order is not None:
-                await self._withdraw(partition, change.order)
+                await self._publisher.withdraw(partition, change.order)
             if is_changed:
-                await self._publish(partition, change)
+                await self._publisher.publish(partition, change, rows)
                 self._published[call.tenant] = max(revision, self.published(call.tenant))
             return response
 
@@ -246,53 +242,6 @@ class Writer:
             await asyncio.wrap_future(committed)
         finally:
             self.waiting_row_count -= row_count
-
-    async def _withdraw(self, partition: Partition, order: PurgeOrder) -> None:
-        """Take purged rows from readers.
-
-        The records go first: a search that still meets a row finds no record of it.
-        """
-        partition.drop(order.records)
-        self._metrics.memories.dec(len(order.records))
-        labels = [record.label for record in order.records]
-        loop = asyncio.get_running_loop()
-        await loop.run_in_executor(self._pool, partition.index.remove, labels)
-
-    async def _publish(self, partition: Partition, change: Change) -> None:
-        """Show the committed rows to readers, all of them in one step.
-
-        New rows enter the index first, where nobody follows a label that has no record yet. The
-        records change at once; then the index catches up with those that it knew, whose old
-        columns mislead nobody, since readers go by the record.
-        """
-        rows = {label: index_row(record, self._zone) for label, record in change.rows.items()}
-        known = [label for label in rows if label in partition.records]
-        new = [label for label in rows if label not in partition.records]
-        replaced = [label for label in known if label in change.vectors]
-        edited = [label for label in known if label not in change.vectors]
-        index, loop = partition.index, asyncio.get_running_loop()
-
-        def cues(labels: list[int]) -> dict[int, NDArray[np.float32]]:
-            """The changed cues of some rows."""
-            return {label: change.cues[label] for label in labels if label in change.cues}
-
-        def catch_up() -> None:
-            """Change rows that the index has; native work, off the loop."""
-            if replaced:
-                vectors = np.stack([change.vectors[label] for label in replaced])
-                index.replace([rows[label] for label in replaced], vectors, cues(replaced))
-            if edited:
-                index.update([rows[label] for label in edited], cues(edited))
-
-        if new:
-            vectors = np.stack([change.vectors[label] for label in new])
-            added = [rows[label] for label in new]
-            await loop.run_in_executor(self._pool, index.add, added, vectors, cues(new))
-        partition.put(change.rows.values())
-        self._metrics.memories.inc(len(new))
-        if known:
-            await loop.run_in_executor(self._pool, catch_up)
-        self._partitions.settle(partition)
 
 
 async def _awaited(work: Awaitable[R]) -> R:

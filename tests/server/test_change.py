@@ -6,6 +6,8 @@ import dataclasses
 import itertools
 
 import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
 
 from recalld.index.partition import PartitionIndex
 from recalld.scoring.params import RankParams
@@ -65,3 +67,17 @@ def test_edits_are_seen_in_place_of_what_is_stored() -> None:
     assert (again.status, again.importance) == (Status.SUPERSEDED, 4)
     assert [*change.rows] == [1]
     assert change.vectors == {}
+
+
+@given(st.lists(st.tuples(st.integers(1, 6), st.integers(-9, 9)), max_size=20))
+def test_planned_vectors_are_compared_as_they_are_now(
+    given_vectors: list[tuple[int, int]],
+) -> None:
+    """Cosines are those of each label's last vector, whatever was planned before it."""
+    change = planned(empty())
+    last = {}
+    for label, number in given_vectors:
+        last[label] = np.array([number, label, 1, 0], np.float32)
+        change.put_vector(label, last[label])
+    assert change.cosines(VECTOR) == {label: float(v @ VECTOR) for label, v in last.items()}
+    assert list(change.vectors) == list(last)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recalld.server import cues
 from recalld.server.claim_pairs import features, is_denied, is_same, may_differ
 from recalld.server.claims import Claim
 
@@ -118,6 +120,35 @@ def test_the_cheap_test_never_passes_over_a_pair(older: str, newer: str) -> None
     assert may_differ(Claim(older).signs, Claim(newer).signs) or not (
         pair.tells_of_change or pair.opposes
     )
+
+
+VALUE_WORDS = sorted({w for row in cues.VALUES for g in row for w in re.findall(r"[\w ']+", g)})
+
+
+@given(st.lists(st.sampled_from([*VALUE_WORDS, "-", "tea", "size", "茶", *TEXTS[:9]]), max_size=4))
+def test_a_value_is_found_wherever_one_of_its_class_is(parts: list[str]) -> None:
+    """A text has values exactly where the pattern of some group finds one."""
+    claim = Claim(" ".join(parts))
+    groups = [group for row in cues.VALUES for group in row]
+    assert claim.has_values == any(re.search(group, claim.folded) for group in groups)
+    assert claim.has_values or not any(claim.values)
+
+
+CUES = [getattr(cues, name) for name in dir(cues) if isinstance(getattr(cues, name), re.Pattern)]
+CUE_TEXTS = st.lists(
+    st.sampled_from([*TEXTS, *VALUE_WORDS, "Can't", "NEW Phone", "不", "NOT"]), max_size=3
+)
+
+
+@given(CUE_TEXTS.map(" ".join))
+def test_upper_case_hides_no_cue(text: str) -> None:
+    """In a folded text each cue stands where it stands in upper or lower case."""
+    for cue in CUES:
+        either = re.compile(cue.pattern, cue.flags | re.IGNORECASE)
+        folded = Claim(text).folded
+        assert [m.span() for m in cue.finditer(folded)] == [
+            m.span() for m in either.finditer(folded)
+        ]
 
 
 @pytest.mark.parametrize("text", ["Guests may use room 301", "The code is A1B2", "Python 3.11"])
