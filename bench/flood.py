@@ -19,9 +19,9 @@ from recalld.v1.recall_service_pb2 import RecallRequest
 from recalld.v1.types_pb2 import Memory, Scope
 
 REMEMBER_METHOD = "/recalld.v1.MemoryService/Remember"
-KINDS = ("filter", "text", "write")
+KINDS = ("filter", "text", "write", "batch")
 IN_FLIGHT = 32
-WRITE_BATCH = 4
+BATCHES = {"write": 4, "batch": 64}  # memories of one write
 WARM_UP_CALLS = IN_FLIGHT
 CALL_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 10.0
@@ -30,10 +30,10 @@ STOP_TIMEOUT_S = 10.0
 def request(kind: str, number: int) -> tuple[str, bytes]:
     """Method and body of one call; no two texts are alike, so that each is embedded."""
     scope = Scope(user_id="flood")
-    if kind == "write":
+    if kind in BATCHES:
         memories = [
             MemoryInput(memory=Memory(content=f"Note {number}.{i}: shelf {i} holds {number}"))
-            for i in range(WRITE_BATCH)
+            for i in range(BATCHES[kind])
         ]
         body = RememberRequest(scope=scope, memories=memories)
         return REMEMBER_METHOD, body.SerializeToString()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Iterable, Mapping
 
 import numpy as np
@@ -41,6 +41,7 @@ class VectorCache:
         """Start empty."""
         self._size_max = size_max
         self._vectors: OrderedDict[Key, NDArray[np.float32]] = OrderedDict()
+        self._owners: defaultdict[bytes, set[str]] = defaultdict(set)
 
     def get(self, key: Key) -> NDArray[np.float32] | None:
         """The vector of a text, which counts as used now; None when it is not kept."""
@@ -52,12 +53,22 @@ class VectorCache:
     def update(self, vectors: Mapping[Key, NDArray[np.float32]]) -> None:
         """Keep vectors, and let go of the least recently used ones over the limit."""
         self._vectors.update(vectors)
+        for digest, owner in vectors:
+            self._owners[digest].add(owner)
         while len(self._vectors) > self._size_max:
-            self._vectors.popitem(last=False)
+            self._drop(next(iter(self._vectors)))
 
     def discard(self, texts: Iterable[str]) -> None:
         """Drop the vectors of texts in both roles, of every owner."""
-        normal = [normal_form(text) for text in texts]
-        digests = {key_of(text, role, "")[0] for text in normal for role in (True, False)}
-        for key in [key for key in self._vectors if key[0] in digests]:
-            del self._vectors[key]
+        for text in map(normal_form, texts):
+            for digest in {key_of(text, role, "")[0] for role in (True, False)}:
+                for owner in list(self._owners.get(digest, ())):
+                    self._drop((digest, owner))
+
+    def _drop(self, key: Key) -> None:
+        """Let go of one vector."""
+        del self._vectors[key]
+        digest, owner = key
+        self._owners[digest].remove(owner)
+        if not self._owners[digest]:
+            del self._owners[digest]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -37,9 +36,6 @@ catalogue_app = typer.Typer(no_args_is_help=True, help="Look at the role catalog
 app.add_typer(catalogue_app, name="catalogue")
 app.add_typer(token_app, name="token")
 
-SWITCH_S = 0.0005
-"""How long a thread may keep Python to itself. A recall needs it several times and waits
-as long each time while a purge computes beside it; of the usual 5 ms most of its time was made."""
 PRIVATE_UMASK = 0o077
 """Only its own user reads what a server writes: the database's log has the mode of the process."""
 
@@ -175,10 +171,11 @@ def serve(
 ) -> None:
     """Run the server."""
     settings = _load(listen, data_dir, config, model_dir, embedder, test_clock, log_level)
+    from recalld.server import interpreter
     from recalld.server.app import App
 
     os.umask(PRIVATE_UMASK)
-    sys.setswitchinterval(SWITCH_S)
+    interpreter.settle()
     try:
         asyncio.run(App(settings, logs.configure(settings.log.level)).run())
     except (ServerError, StorageError, IndexLayerError, OSError) as error:

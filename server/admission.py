@@ -96,6 +96,16 @@ class Gate:
         finally:
             self._waiting_count -= 1
 
+    async def pause(self, tenant: str) -> None:
+        """Wait until another piece of a long call of this tenant may run.
+
+        Pieces and beginnings take the same turns: a long call costs others no more than many short
+        ones of the same length.
+        """
+        await asyncio.sleep(0)
+        if self._waiting or self._inside.keys() - {tenant}:
+            await self.turn(tenant)
+
     def _pass_on(self) -> None:
         """Let the next one begin after some rounds of the event loop."""
         self._is_taken = True

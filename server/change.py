@@ -2,15 +2,15 @@
 
 What one call will change in one partition, invisible until it is committed.
 
-Planning is pure and runs on the event loop without a pause, under the partition's lock: reads see
-the partition as it is, overlaid with what the same call has decided so far. Nothing is changed when
-planning fails.
+Planning is pure and runs on the event loop, a long plan in pieces, under the partition's lock:
+reads see the partition as it is, overlaid with what the same call has decided so far. Nothing is
+changed when planning fails.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from recalld.server.claims import Claim
 from recalld.server.partition import CURRENT, Partition, Slot, identity_of, slot_of
+from recalld.server.pieces import Pieces
 from recalld.storage.purge import PurgeOrder
 from recalld.storage.record import MemoryRecord, Status
 
@@ -145,10 +146,31 @@ class Change:
         seen += [record for label, record in self.rows.items() if label not in stored]
         return [record for record in seen if test(record)]
 
+    async def replaced_by(self, ids: Container[str], pieces: Pieces) -> list[MemoryRecord]:
+        """Records for which one of `ids` stands today, as this call has changed them.
+
+        Args:
+            ids: of memories.
+            pieces: of the call: a user may have very many records.
+        """
+        stored = self.partition.records
+        found: list[MemoryRecord] = []
+        async for some in pieces.slices(list(stored.values())):
+            seen = [self.rows.get(record.label, record) for record in some]
+            found += [record for record in seen if record.superseded_by in ids]
+        added = [record for label, record in self.rows.items() if label not in stored]
+        return found + [record for record in added if record.superseded_by in ids]
+
     def vector_of(self, label: int) -> NDArray[np.float32]:
         """Vector of a row, all parts side by side; a copy of the stored one unless planned anew."""
-        planned = self.vectors.get(label)
-        return self.partition.index.vectors_of([label])[0] if planned is None else planned
+        return self.vectors_of([label])[label]
+
+    def vectors_of(self, labels: Iterable[int]) -> dict[int, NDArray[np.float32]]:
+        """Vectors of rows by label; see `vector_of`."""
+        wanted = set(labels)
+        stored = sorted(wanted - self.vectors.keys())
+        found = dict(zip(stored, self.partition.index.vectors_of(stored), strict=True))
+        return found | {label: self.vectors[label] for label in wanted - found.keys()}
 
     def claim(self, record: MemoryRecord) -> Claim:
         """What a record's text claims; each text is read once a call."""

@@ -193,7 +193,8 @@ class Dispatcher:
     def _open(self, method: Method, context: grpc.aio.ServicerContext) -> Call:
         """The call of somebody who may make it."""
         identity = self._door.credentials.admit(method.full_name, context)
-        return open_call(context, identity, self._clock, test_clock=self._test_clock)
+        pause = self._door.gate.pause
+        return open_call(context, identity, self._clock, pause, test_clock=self._test_clock)
 
     async def _begin(self, call: Call) -> None:
         """Count the call, and wait for its tenant's turn."""

@@ -24,6 +24,7 @@ from recalld.server.change import Change
 from recalld.server.claim_pairs import Features, features, is_denied, is_same, may_differ
 from recalld.server.claims import DENIES
 from recalld.server.partition import CURRENT, TOPIC_KINDS, slot_of
+from recalld.server.pieces import Pieces
 from recalld.server.precedence import holds_now, rank
 from recalld.server.subjects import are_apart
 from recalld.storage.record import Importance, Kind, MemoryRecord, Status
@@ -141,9 +142,8 @@ def _judged(change: Change, record: MemoryRecord, held: Neighbours, judge: Judge
         return Found()
     dim = change.partition.index.dim
     pairs = [_in_order(other, record) for other, _ in held]
-    older, newer = (
-        np.stack([change.vector_of(pair[side].label)[:dim] for pair in pairs]) for side in (0, 1)
-    )
+    vectors = change.vectors_of(one.label for pair in pairs for one in pair)
+    older, newer = (np.stack([vectors[pair[n].label][:dim] for pair in pairs]) for n in (0, 1))
     shares, mine = judge.compare(older, newer), change.claim(record)
     contradicted_ids: tuple[str, ...] = ()
     outdated_ids: tuple[str, ...] = ()
@@ -246,26 +246,26 @@ def _oppose(change: Change, record: MemoryRecord, other: MemoryRecord) -> Found:
     return Found(contradicted=(other.id,))
 
 
-def release(change: Change, ids: set[str]) -> None:
+async def release(change: Change, ids: set[str], pieces: Pieces) -> None:
     """Free what forgotten statements had outweighed."""
-    for other in change.matching(lambda r: r.superseded_by in ids and r.status in CURRENT):
-        if not other.conflict_group:
+    for other in await change.replaced_by(ids, pieces):
+        if other.status in CURRENT and not other.conflict_group:
             change.edit(other, superseded_by="")
 
 
-def lead_on(change: Change, gone: Sequence[MemoryRecord]) -> None:
+async def lead_on(change: Change, gone: Sequence[MemoryRecord], pieces: Pieces) -> None:
     """What was replaced by memories that go for good names what replaced those, if that stays.
 
     So it keeps its heir (`recalld.index.heirs`): what stands for it today is not lost with a step
     in between. Where nothing followed, the name of what went stays.
     """
     next_of = {record.id: record.superseded_by for record in gone}
-    stays = {record.id for record in change.partition.records.values()} - next_of.keys()
-    for other in change.matching(lambda r: r.superseded_by in next_of and r.id not in next_of):
+    for other in await change.replaced_by(next_of, pieces):
         heir, steps = other.superseded_by, len(next_of)
         while heir in next_of and steps:
             heir, steps = next_of[heir], steps - 1
-        if heir in stays:
+        stays = heir not in next_of and change.partition.label_of(heir) is not None
+        if stays and other.id not in next_of:
             change.edit(other, superseded_by=heir)
 
 

@@ -5,7 +5,7 @@ A forgotten memory is never recalled; what a purge does is in `purge.py`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from recalld.server import access, codec, conflicts, doubts, filters, slots, validate
@@ -53,7 +53,7 @@ class Forget:
                     raise MemoryNotFound("no such memory of this user")
                 return pb.ForgetResponse()
             if request.dry_run:
-                chosen = self._choose(request, partition, scope, call)
+                chosen = await self._choose(request, partition, scope, call)
                 return pb.ForgetResponse(count=len(chosen), ids=_ids(chosen))
             if is_purge:
                 return await self._purge(request, partition, scope, call, row)
@@ -87,46 +87,49 @@ class Forget:
         if request.etag and (which != "ids" or len(request.ids.ids) != 1):
             raise InvalidRequest("etag", "needs a single id")
 
-    def _choose(
+    def _named(
         self, request: pb.ForgetRequest, partition: Partition, scope: Scope, call: Call
-    ) -> list[MemoryRecord]:
-        """Visible records that the selector names and that the mode would change."""
-        which = request.WhichOneof("selector")
+    ) -> tuple[Collection[MemoryRecord], Callable[[MemoryRecord], bool]]:
+        """Records to look at, and whether the selector means one of them."""
+        records, which = partition.records, request.WhichOneof("selector")
         if which == "ids":
-            named = [
-                access.require(partition.get(memory_id), scope, call)
-                for memory_id in request.ids.ids
-            ]
-        elif which == "key":
-            key = validate.key(request.key, "key")
-            named = partition.matching(
-                lambda r: (
-                    r.key == key
-                    and r.scope.agent_id == scope.agent_id
-                    and r.scope.namespace == scope.namespace
-                )
-            )
-        elif which == "content":
+            ids = request.ids.ids
+            return [access.require(partition.get(one), scope, call) for one in ids], lambda _: True
+        if which == "filter":
+            compiled = filters.decode(request.filter, "filter", partition.label_of)
+            labels = partition.index.match(filters.view_all(scope, call, manage=True), compiled)
+            return [records[label] for label in labels if label in records], lambda _: True
+        if which == "key":
+            slot = validate.key(request.key, "key"), scope.agent_id, scope.namespace
+            return list(
+                records.values()
+            ), lambda r: (r.key, r.scope.agent_id, r.scope.namespace) == slot
+        if which == "content":
             # Memories of before the filter hold the text as it was, later ones as it was replaced.
             texts = {request.content, call.screened.selectors.get("content", request.content)}
             digests = {codec.content_hash(text) for text in texts}
-            named = partition.matching(lambda r: r.content_hash in digests)
-        elif which == "filter":
-            compiled = filters.decode(request.filter, "filter", partition.label_of)
-            labels = partition.index.match(filters.view_all(scope, call, manage=True), compiled)
-            named = [partition.records[label] for label in labels if label in partition.records]
-        else:
-            named = list(partition.records.values())
+            return list(records.values()), lambda r: r.content_hash in digests
+        return list(records.values()), lambda _: True
+
+    async def _choose(
+        self, request: pb.ForgetRequest, partition: Partition, scope: Scope, call: Call
+    ) -> list[MemoryRecord]:
+        """Visible records that the selector names and that the mode would change."""
         undo = request.mode == pb.ForgetMode.FORGET_MODE_UNDO
         purge = request.mode == pb.ForgetMode.FORGET_MODE_PURGE
-        unique = {r.label: r for r in named if access.may_manage(r, scope, call)}
         oldest_us = call.now_us - UNDO_WINDOW_US if undo else 0
-        return [
-            record
-            for record in unique.values()
-            if purge
-            or ((record.status == Status.FORGOTTEN) == undo and record.forget_time_us >= oldest_us)
-        ]
+        records, is_meant = self._named(request, partition, scope, call)
+
+        def is_changed(record: MemoryRecord) -> bool:
+            """Whether the mode makes a difference."""
+            is_forgotten = record.status == Status.FORGOTTEN
+            return purge or (is_forgotten == undo and record.forget_time_us >= oldest_us)
+
+        chosen: dict[int, MemoryRecord] = {}
+        async for some in call.pieces().slices(records):
+            meant = [record for record in some if is_changed(record) and is_meant(record)]
+            chosen |= {r.label: r for r in meant if access.may_manage(r, scope, call)}
+        return list(chosen.values())
 
     async def _change(
         self,
@@ -141,14 +144,16 @@ class Forget:
         A commit takes a bounded number of rows.
         """
         done: list[MemoryRecord] = []
+        most = PART_ROW_COUNT_MAX
 
-        def plan(change: Change) -> pb.ForgetResponse:
+        async def plan(change: Change) -> pb.ForgetResponse:
             """The next part, answered with all parts so far."""
-            done.extend(self._plan(change, request, scope, call))
+            done.extend(await self._plan(change, request, scope, call))
             return pb.ForgetResponse(count=len(done), ids=_ids(done))
 
-        while len(self._choose(request, partition, scope, call)) > PART_ROW_COUNT_MAX:
-            await self.writer.write(call, partition, plan, None)
+        while (count := len(await self._choose(request, partition, scope, call))) > most:
+            for _ in range((count - 1) // most):
+                await self.writer.write(call, partition, plan, None)
         return await self.writer.write(call, partition, plan, row)
 
     async def _purge(
@@ -160,9 +165,10 @@ class Forget:
         row: StoredRequest | None,
     ) -> pb.ForgetResponse:
         """Purge everything chosen."""
-        chosen = self._choose(request, partition, scope, call)
+        count = len(partition)
+        chosen = await self._choose(request, partition, scope, call)
         # An agent's credential, or an agent's name, may leave out what is private to others.
-        is_whole_user = request.all and len(chosen) == len(partition)
+        is_whole_user = request.all and len(chosen) == count
         if not chosen and not is_whole_user:
             return pb.ForgetResponse()
 
@@ -172,14 +178,17 @@ class Forget:
 
         return await self.purge.commit(partition, chosen, is_whole_user, check, call, row)
 
-    def _plan(
+    async def _plan(
         self, change: Change, request: pb.ForgetRequest, scope: Scope, call: Call
     ) -> list[MemoryRecord]:
         """Plan the change of the chosen records, of as many as a commit takes."""
-        chosen = self._choose(request, change.partition, scope, call)[:PART_ROW_COUNT_MAX]
+        chosen = await self._choose(request, change.partition, scope, call)
+        del chosen[PART_ROW_COUNT_MAX:]
         _require_etag(request, chosen)
         undo = request.mode == pb.ForgetMode.FORGET_MODE_UNDO
+        pieces = call.pieces()
         for record in chosen:
+            await pieces.pause()
             if undo:
                 slots.restore(change, record)
             else:
@@ -187,7 +196,7 @@ class Forget:
         for group in sorted({record.conflict_group for record in chosen} - {""}):
             conflicts.end_if_alone(change, group)
         if not undo:
-            doubts.release(change, {record.id for record in chosen})
+            await doubts.release(change, {record.id for record in chosen}, pieces)
         return chosen
 
 

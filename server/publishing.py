@@ -19,15 +19,13 @@ from recalld.server.indexing import index_row
 from recalld.server.metrics import Metrics
 from recalld.server.partition import Partition
 from recalld.server.partitions import Partitions
+from recalld.server.pieces import Pieces
 from recalld.server.query import INLINE_ROW_COUNT_MAX
 from recalld.storage.purge import PurgeOrder
 
 ADDED_INLINE_COUNT_MAX = 8
 """New rows that are indexed on the event loop: 0.16 ms for one, a third of it in company. A thread
 takes as long until it has its turn."""
-
-ROWS_A_TURN = 8
-"""Rows that are made ready, at 0.03 ms each, before the event loop looks at what waits."""
 
 
 class Publisher:
@@ -46,12 +44,11 @@ class Publisher:
         self._metrics = metrics
         self._zone = zone
 
-    async def rows_of(self, change: Change) -> dict[int, IndexRow]:
+    async def rows_of(self, change: Change, pieces: Pieces) -> dict[int, IndexRow]:
         """What the index will be told of the changed rows, by label; it lets others in between."""
         rows = {}
-        for count, (label, record) in enumerate(change.rows.items()):
-            if count % ROWS_A_TURN == 0:
-                await asyncio.sleep(0)
+        for label, record in change.rows.items():
+            await pieces.pause()
             rows[label] = index_row(record, self._zone)
         return rows
 
@@ -86,12 +83,13 @@ class Publisher:
             await loop.run_in_executor(self._pool, _catch_up, partition, change, rows, known)
         self._partitions.settle(partition)
 
-    async def withdraw(self, partition: Partition, order: PurgeOrder) -> None:
+    async def withdraw(self, partition: Partition, order: PurgeOrder, pieces: Pieces) -> None:
         """Take purged rows from readers.
 
         The records go first: a search that still meets a row finds no record of it.
         """
-        partition.drop(order.records)
+        async for some in pieces.slices(order.records):
+            partition.drop(some)
         self._metrics.memories.dec(len(order.records))
         labels = [record.label for record in order.records]
         loop = asyncio.get_running_loop()

@@ -11,6 +11,7 @@ import asyncio
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from recalld.server import conflicts, doubts, times
 from recalld.server.call import Call
@@ -20,6 +21,7 @@ from recalld.server.keeping import Eraser
 from recalld.server.limits import FORGET_ID_COUNT_MAX
 from recalld.server.models import Models
 from recalld.server.partition import Partition
+from recalld.server.pieces import Pieces
 from recalld.server.textless import TEXTLESS_METHODS
 from recalld.server.traces import Traces
 from recalld.server.writer import Writer
@@ -79,14 +81,26 @@ class Purge:
         left = [record.label for record in chosen]
         step = len(left) if is_whole_user else PART_ROW_COUNT_MAX
         gone: list[MemoryRecord] = []
+        pieces = call.pieces()
 
-        def plan(change: Change) -> pb.ForgetResponse:
+        async def plan(change: Change) -> pb.ForgetResponse:
             """The next part, answered with all parts so far."""
-            part = [partition.records[n] for n in left[:step] if n in partition.records]
             if is_whole_user:  # Also what was stored since it was chosen.
                 part = list(partition.records.values())
+            else:
+                part = [partition.records[n] for n in left[:step] if n in partition.records]
             check(part)
-            self._plan(change, part, purge_id, is_whole_user)
+            order = PurgeOrder(
+                id=purge_id,
+                user_id=partition.user_id,
+                time_us=change.now_us,
+                records=tuple(part),
+                is_whole_user=is_whole_user,
+                textless_methods=TEXTLESS_METHODS,
+            )
+            if not is_whole_user:
+                await _release(change, part, pieces)
+            change.purge(order)
             self._note(partition, part, is_last=len(left) <= step)
             del left[:step]
             gone.extend(part)
@@ -99,14 +113,17 @@ class Purge:
         while len(left) > step:
             await self.writer.write(call, partition, plan, None)
         response = await self.writer.write(call, partition, plan, row)
-        texts = {
-            text
-            for record in gone
-            for text in (embedded_text(record), record.content, *record.relevant_when)
-        }
-        self.models.discard(sorted(texts))
-        await self.traces.forget_user(partition.tenant, partition.user_id)
+        await self._let_go(partition, gone, pieces)
         return response
+
+    async def _let_go(
+        self, partition: Partition, gone: Sequence[MemoryRecord], pieces: Pieces
+    ) -> None:
+        """Drop what caches and traces in memory hold of purged memories."""
+        async for some in pieces.slices(gone):
+            texts = [(embedded_text(one), one.content, *one.relevant_when) for one in some]
+            self.models.discard(list(chain.from_iterable(texts)))
+        await self.traces.forget_user(partition.tenant, partition.user_id)
 
     async def receipt(self, tenant: str, purge_id: str) -> pb.PurgeReceipt:
         """The receipt of a committed purge, complete.
@@ -136,27 +153,6 @@ class Purge:
         if not task.cancelled():
             task.exception()
 
-    def _plan(
-        self, change: Change, part: Sequence[MemoryRecord], purge_id: str, is_whole_user: bool
-    ) -> None:
-        """Free what the memories had outweighed, as for a soft forget, and order them away."""
-        if not is_whole_user:
-            for record in part:
-                change.edit(record, status=Status.FORGOTTEN)
-            for group in sorted({record.conflict_group for record in part} - {""}):
-                conflicts.end_if_alone(change, group)
-            doubts.release(change, {record.id for record in part})
-            doubts.lead_on(change, part)
-        order = PurgeOrder(
-            id=purge_id,
-            user_id=change.partition.user_id,
-            time_us=change.now_us,
-            records=tuple(part),
-            is_whole_user=is_whole_user,
-            textless_methods=TEXTLESS_METHODS,
-        )
-        change.purge(order)
-
     def _note(self, partition: Partition, part: Sequence[MemoryRecord], *, is_last: bool) -> None:
         """Keep examples of what goes: of the parts of a large purge the last one's."""
         records = [part[place] for place in spread(len(part))] if is_last else []
@@ -165,6 +161,16 @@ class Purge:
             Example(record.content, vector.tobytes())
             for record, vector in zip(records, vectors, strict=True)
         )
+
+
+async def _release(change: Change, part: Sequence[MemoryRecord], pieces: Pieces) -> None:
+    """Free what memories that go had outweighed, as for a soft forget."""
+    for record in part:
+        change.edit(record, status=Status.FORGOTTEN)
+    for group in sorted({record.conflict_group for record in part} - {""}):
+        conflicts.end_if_alone(change, group)
+    await doubts.release(change, {record.id for record in part}, pieces)
+    await doubts.lead_on(change, part, pieces)
 
 
 def was_purged(tombstones: Tombstones, record: MemoryRecord, *, has_event_time: bool) -> bool:

@@ -62,7 +62,7 @@ class Reading:
         size = validate.page_size(request.page_size, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX)
         statuses = _statuses(request.statuses, frozenset(CURRENT))
         partition = await self.partitions.use(scope.tenant, scope.user_id, call)
-        records = _select(partition, request.filter, statuses, scope, call)
+        records = await _select(partition, request.filter, statuses, scope, call)
         records.sort(key=_newest_first)
         start, total = 0, len(records)
         if request.page_token:
@@ -91,7 +91,7 @@ class Reading:
             after = position[0].encode()
         partition = await self.partitions.use(scope.tenant, scope.user_id, call)
         groups: dict[str, list[MemoryRecord]] = {}
-        for record in _select(partition, types_pb2.Filter(), frozenset(CURRENT), scope, call):
+        for record in await _select(partition, types_pb2.Filter(), frozenset(CURRENT), scope, call):
             own = record.scope.agent_id in ("", scope.agent_id) or not scope.agent_id
             if record.key and record.key.startswith(prefix) and own:
                 groups.setdefault(record.key, []).append(record)
@@ -116,7 +116,7 @@ class Reading:
         scope = codec.scope(request.scope, call.tenant)
         statuses = _statuses(request.statuses, frozenset(EXPORTED))
         partition = await self.partitions.use(scope.tenant, scope.user_id, call)
-        for record in _select(partition, request.filter, statuses, scope, call, manage=True):
+        for record in await _select(partition, request.filter, statuses, scope, call, manage=True):
             response = pb.ExportMemoriesResponse(memory=codec.memory(record, call.now_us))
             index = partition.index if partition is not None else None
             if request.include_vectors and index is not None and index.fingerprint != STAND_IN:
@@ -126,7 +126,7 @@ class Reading:
             yield response
 
 
-def _select(
+async def _select(
     partition: Partition | None,
     filter_message: types_pb2.Filter,
     statuses: frozenset[int],
@@ -145,15 +145,16 @@ def _select(
         return []
     labels = partition.index.match(filters.view_all(scope, call, manage=manage), compiled)
     may = access.may_manage if manage else access.may_see
-    # A row that is being published is in the index before it has a record.
-    found = (partition.records.get(label) for label in labels)
-    return [
-        record
-        for record in found
-        if record is not None
-        and codec.shown_status(record, call.now_us) in statuses
-        and may(record, scope, call)
-    ]
+    selected: list[MemoryRecord] = []
+    async for some in call.pieces().slices(labels):
+        # A row that is being published is in the index before it has a record.
+        found = [partition.records[label] for label in some if label in partition.records]
+        selected += [
+            record
+            for record in found
+            if codec.shown_status(record, call.now_us) in statuses and may(record, scope, call)
+        ]
+    return selected
 
 
 def _current_value(partition: Partition | None, scope: Scope, key: str, call: Call) -> MemoryRecord:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from dataclasses import dataclass
 
@@ -31,9 +30,6 @@ EMBED_SHARE_MAX = 0.5
 """Share of the time until the deadline that embedding may be expected to take: a write that is let
 in and then misses its deadline has cost others their turn."""
 
-DRAFTS_A_TURN = 16
-"""Memories that are checked, at 0.03 ms each, before the event loop looks at what waits."""
-
 
 @dataclass(frozen=True)
 class Remember:
@@ -52,12 +48,12 @@ class Remember:
         validate.name(request.request_id, "request_id", bytes_max=REQUEST_ID_BYTES_MAX)
         validate.count(request.memories, "memories", 1, BATCH_COUNT_MAX)
         current = self.models.current
-        drafts = []
+        drafts, pieces = [], call.pieces()
         for i, item in enumerate(request.memories):
-            if i % DRAFTS_A_TURN == DRAFTS_A_TURN - 1:
-                await asyncio.sleep(0)
-            where = f"memories[{i}]"
-            drafts.append(codec.draft(item, scope, call, where, current.dim, current.fingerprint))
+            at, dim, fingerprint = f"memories[{i}]", current.dim, current.fingerprint
+            drafts.append(codec.draft(item, scope, call, at, dim, fingerprint))
+            await pieces.pause()
+
         timed = [item.memory.HasField("event_time") for item in request.memories]
 
         async def run(row: StoredRequest | None) -> pb.RememberResponse:
@@ -117,7 +113,7 @@ class Remember:
     ) -> pb.RememberResponse:
         """Place every memory in turn; later ones see earlier ones.
 
-        Calls that wait have their turn between two memories.
+        Others have their turn between two memories.
 
         Args:
             change: the plan.
@@ -130,12 +126,13 @@ class Remember:
             ModelChanged: the partition has vectors of another one by now.
         """
         change.require_model(model)
+        pieces = call.pieces()
         placements: list[Placement | None] = []
         is_current = model == self.models.current.fingerprint
         values = self.roles.values if self.roles is not None and is_current else None
         for draft, has_event_time in zip(drafts, timed, strict=True):
             assert draft.vector is not None
-            await asyncio.sleep(0)
+            await pieces.pause()
             if was_purged(self.tombstones, draft.record, has_event_time=has_event_time):
                 placements.append(None)
                 continue
@@ -145,6 +142,7 @@ class Remember:
             placements.append(placed)
         response = pb.RememberResponse()
         for index, placement in enumerate(placements):
+            await pieces.pause()
             if placement is None:
                 response.results.add(outcome=Outcome.REMEMBER_OUTCOME_REJECTED_PURGED)
                 self.metrics.outcomes.labels("REJECTED_PURGED").inc()

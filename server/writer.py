@@ -171,6 +171,7 @@ class Writer:
         async with partition.lock, contextlib.AsyncExitStack() as held:
             # The last moment: what is committed has to be published, whoever waits.
             call.check_deadline()
+            pieces = call.pieces()
             committed = None  # Revisions are handed out and submitted in one order.
             async with self._orders[call.tenant]:
                 revision = self.revision(call.tenant) + 1
@@ -185,12 +186,12 @@ class Writer:
                 if is_changed or row is not None:
                     started_s = call.clock.monotonic_s()
                     committed = self._submit(call, change, revision, response, row)
-            rows = await self._publisher.rows_of(change)  # While the disk is at work.
+            rows = await self._publisher.rows_of(change, pieces)  # While the disk is at work.
             if committed is not None:
                 await self._durable(committed, len(change.rows))
                 self._metrics.stage.labels("commit").observe(call.clock.monotonic_s() - started_s)
             if change.order is not None:
-                await self._publisher.withdraw(partition, change.order)
+                await self._publisher.withdraw(partition, change.order, pieces)
             if is_changed:
                 await self._publisher.publish(partition, change, rows)
                 self._published[call.tenant] = max(revision, self.published(call.tenant))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recalld.bench.flood import IN_FLIGHT, KINDS, REMEMBER_METHOD, WRITE_BATCH, request
+from recalld.bench.flood import BATCHES, IN_FLIGHT, KINDS, REMEMBER_METHOD, request
 from recalld.bench.load import RECALL_METHOD
 from recalld.v1.memory_service_pb2 import RememberRequest
 from recalld.v1.recall_service_pb2 import RecallRequest
@@ -21,6 +21,6 @@ def test_no_two_calls_are_answered_from_a_cache(kind: str) -> None:
         elif text := RecallRequest.FromString(body).text:
             texts.append(text)
     assert len(set(texts)) == len(texts)
-    per_call = {"filter": 0, "text": 1, "write": WRITE_BATCH}[kind]
+    per_call = ({"filter": 0, "text": 1} | BATCHES)[kind]
     assert len(texts) == per_call * len(made)
-    assert {method for method, _ in made} == {REMEMBER_METHOD if kind == "write" else RECALL_METHOD}
+    assert {method for method, _ in made} == {REMEMBER_METHOD if kind in BATCHES else RECALL_METHOD}

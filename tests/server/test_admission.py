@@ -103,3 +103,42 @@ async def test_who_went_away_is_passed_over() -> None:
     assert order == ["a", "b", "d"]
     await asyncio.sleep(0.01)
     assert await asyncio.wait_for(begun(gate, "e"), 5) == "e"
+
+
+async def test_pieces_take_turns_with_calls() -> None:
+    """A long call of one tenant and many short ones of another alternate, piece by call."""
+    gate = Gate(99, is_shared=True, is_open=True)
+    order: list[str] = []
+
+    async def long() -> None:
+        gate.enter("a")
+        await gate.turn("a")
+        for _ in range(5):
+            order.append("a")
+            await gate.pause("a")
+
+    async def short() -> None:
+        gate.enter("b")
+        await gate.turn("b")
+        order.append("b")
+
+    await asyncio.gather(long(), *(short() for _ in range(5)))
+    assert "".join(order) == "abababababab"[:10]
+
+
+async def test_a_long_call_alone_hardly_waits() -> None:
+    """Where no other tenant is inside, a piece gives way for one round of the event loop only."""
+    gate = Gate(99, is_shared=True, is_open=True)
+    gate.enter("a")
+    await gate.turn("a")
+    rounds = 0
+
+    def count() -> None:
+        nonlocal rounds
+        rounds += 1
+        asyncio.get_running_loop().call_soon(count)
+
+    asyncio.get_running_loop().call_soon(count)
+    for _ in range(20):
+        await gate.pause("a")
+    assert rounds <= 21

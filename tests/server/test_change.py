@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+from datetime import UTC
 
 import numpy as np
 from hypothesis import given
@@ -12,9 +13,11 @@ from hypothesis import strategies as st
 from recalld.index.partition import PartitionIndex
 from recalld.scoring.params import RankParams
 from recalld.server.change import Change
+from recalld.server.indexing import index_row
 from recalld.server.partition import Partition, Slot
+from recalld.server.pieces import Pieces
 from recalld.storage.record import MemoryRecord, Scope, Status
-from tests.server.core import NOW_US
+from tests.server.core import NOW_US, FixedClock
 
 VECTOR = np.ones(4, np.float32) / 2
 SLOT = Slot("", "", "city")
@@ -67,6 +70,41 @@ def test_edits_are_seen_in_place_of_what_is_stored() -> None:
     assert (again.status, again.importance) == (Status.SUPERSEDED, 4)
     assert [*change.rows] == [1]
     assert change.vectors == {}
+
+
+def test_vectors_of_planned_and_stored_rows() -> None:
+    """Vectors come by label, those of this call before the stored ones."""
+    partition, random = empty(), np.random.default_rng(4)
+    stored = random.normal(size=(3, 4)).astype(np.float32)
+    stored /= np.linalg.norm(stored, axis=1, keepdims=True)
+    records = [dataclasses.replace(draft(b"s"), label=n, id=f"{n:032x}") for n in (1, 2, 3)]
+    partition.put(records)
+    partition.index.add([index_row(record, UTC) for record in records], stored)
+    change = planned(partition)
+    made = change.add(draft(b"new"), VECTOR)
+    change.put_vector(2, VECTOR * 2)
+    found = change.vectors_of([3, made.label, 2, 3])
+    assert found.keys() == {2, 3, made.label}
+    np.testing.assert_array_equal(found[3], stored[2])
+    np.testing.assert_array_equal(found[made.label], VECTOR)
+    np.testing.assert_array_equal(found[2], VECTOR * 2)
+
+
+async def test_what_was_replaced_is_found_as_planned() -> None:
+    """Records that a memory stands for are found as the call has changed them."""
+    partition = empty()
+    names = {"heir": "", "first": "heir", "second": "heir", "other": "else"}
+    records = [
+        dataclasses.replace(draft(name.encode()), label=n, id=name, superseded_by=by)
+        for n, (name, by) in enumerate(names.items(), 1)
+    ]
+    partition.put(records)
+    change = planned(partition)
+    change.edit(records[2], superseded_by="")
+    change.edit(records[3], superseded_by="heir")
+    made = change.edit(change.add(draft(b"new"), VECTOR), superseded_by="heir")
+    found = await change.replaced_by({"heir"}, Pieces(FixedClock()))
+    assert [record.id for record in found] == ["first", "other", made.id]
 
 
 @given(st.lists(st.tuples(st.integers(1, 6), st.integers(-9, 9)), max_size=20))
