@@ -140,7 +140,7 @@ wheel-test: wheel ## smoke test from the built wheel
 	build/wheel-venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps dist/*.whl
 	cd build && wheel-venv/bin/recalld --help > /dev/null && wheel-venv/bin/python ../tests/wheel_smoke.py
 
-train-relevance: setup ## train the relevance update anew, the average of three runs; needs PyTorch, two to three hours
+train-relevance: setup ## train the relevance update anew, the average of three runs; needs PyTorch, an hour or two
 	$(PY) -m pip install --quiet --disable-pip-version-check "torch>=2.9"
 	$(PY) -m recalld.index.relevance_train
 

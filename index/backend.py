@@ -6,7 +6,6 @@ Implementations say only what differs. None of them knows texts, filters or scor
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -52,25 +51,6 @@ class IndexBackend(Protocol):
         """
         ...
 
-    def replace(
-        self, labels: Sequence[int] | NDArray[np.int64], vectors: NDArray[np.float32]
-    ) -> None:
-        """Give present labels other vectors; all of them or, on any error, none.
-
-        Raises:
-            BadVector: when a vector breaks the rules of `add`.
-            BadLabel: when a label is not present, or named twice.
-        """
-        ...
-
-    def remove(self, labels: Sequence[int] | NDArray[np.int64]) -> None:
-        """Remove vectors; all of them or none.
-
-        Raises:
-            BadLabel: when a label is not present, or named twice.
-        """
-        ...
-
     def search(
         self, vector: NDArray[np.float32], k: int
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
@@ -86,19 +66,6 @@ class IndexBackend(Protocol):
 
         Raises:
             BadVector: when the vector breaks these rules.
-        """
-        ...
-
-    def save(self, path: Path) -> None:
-        """Write the index to `path`; the caller names a temporary file, syncs and renames it."""
-        ...
-
-    def load(self, path: Path) -> None:
-        """Replace the content by a saved one of the same width.
-
-        Raises:
-            IndexDamaged: when the file is not a whole saved index of this kind and width; the
-                content is then unchanged.
         """
         ...
 

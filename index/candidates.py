@@ -98,8 +98,8 @@ def reaching(
     excluded: NDArray[np.uint8],
     weights: Weights,
     k: int,
-) -> Candidates:
-    """Keep the rows that may be among the best k.
+) -> Rows:
+    """Find the rows that may be among the best k.
 
     Args:
         generation: the rows, n of them, with sketches.
@@ -110,8 +110,7 @@ def reaching(
         k: hits wanted.
 
     Returns:
-        The candidates, rows ascending: all those whose score may reach the k-th best, and every
-        heir.
+        int64, ascending: all those whose score may reach the k-th best, and every heir.
     """
     logit = _reach(generation, asked, parts, weights)
     leave_out_into(excluded, logit)
@@ -130,7 +129,7 @@ def reaching(
     # What an heir inherits is not known yet.
     if len(heirs):
         rows = np.union1d(rows, heirs[excluded[heirs] == 0])
-    return asked._replace(rows=rows)
+    return rows
 
 
 def _reach(generation: Generation, asked: Candidates, parts: Parts, weights: Weights) -> Floats:

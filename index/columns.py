@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from recalld.index.dictionary import Dictionary, canonical
 from recalld.index.growth import grown
-from recalld.scoring.masks import EVENT_TIME, SMALL_COUNT, TIME_COUNT
+from recalld.scoring.masks import EVENT_TIME, SMALL_COUNT, TIME_COUNT, odd_into
 from recalld.scoring.rank import Facts
 
 STRING_FIELDS = (
@@ -183,6 +183,13 @@ class Columns:
     def facts(self) -> Facts:
         """What the ranking looks at whatever is asked."""
         return self.labels, self.small, self.times, self.confidence
+
+    @cached_property
+    def odd(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        """Which rows not every reader sees now: uint8[count], 1 for these; and their numbers."""
+        odd = np.empty(self.count, np.uint8)
+        odd_into(self.alive, self.small, self.times, odd)
+        return odd, np.flatnonzero(odd)
 
     @cached_property
     def event_places(self) -> NDArray[np.float64]:

@@ -58,9 +58,5 @@ class BadLabel(IndexLayerError):
     """Raised when a label is out of range, named twice, present on adding or absent on removing."""
 
 
-class IndexDamaged(IndexLayerError):
-    """Raised when a saved index cannot be read whole, or is of another kind, format or width."""
-
-
 class BadPlan(IndexLayerError):
     """Raised when a search plan or filter breaks a documented limit; names the field."""

@@ -7,15 +7,14 @@ below the k-th best than quantisation can explain. It serves small sets and judg
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recalld.index.backend import LABEL_MAX, check_vectors
-from recalld.index.errors import BadLabel, IndexDamaged
+from recalld.index.errors import BadLabel
 from recalld.index.growth import grown
 from recalld.scoring.scan import quantise, query_codes, rescore_into, scan_into
 from recalld.scoring.topk import select
@@ -25,7 +24,6 @@ SCAN_COUNT_MIN = 512
 # Six standard deviations of the difference between the two passes (0.0005 at 384 dimensions,
 # 0.002 at most over 10,000 random pairs), on both of the rows compared.
 SCAN_SLACK = 0.006
-FORMAT = 1
 
 
 class Codes:
@@ -126,27 +124,24 @@ class VectorBlock:
 
 @dataclass(frozen=True)
 class _State:
-    """What one search sees."""
+    """What one search sees: the rows, and the label of each."""
 
     block: VectorBlock
     labels: NDArray[np.int64]
-    live: NDArray[np.int64]
-    row_of: dict[int, int]
+    names: frozenset[int]
 
 
 class ExactBackend:
     """Exact IndexBackend.
 
     Thread safety: searches read one immutable state and never wait.
-    Complexity: a search costs one pass over n * dim bytes; a removal copies the list of rows.
+    Complexity: a search costs one pass over n * dim bytes.
     """
 
     def __init__(self, dim: int) -> None:
         """Make an empty index of `dim` > 0 columns."""
         self._dim = dim
-        self._state = _State(
-            VectorBlock.empty(dim), np.zeros(0, np.int64), np.zeros(0, np.int64), {}
-        )
+        self._state = _State(VectorBlock.empty(dim), np.zeros(0, np.int64), frozenset())
 
     @property
     def dim(self) -> int:
@@ -155,54 +150,21 @@ class ExactBackend:
 
     def __len__(self) -> int:
         """Return how many vectors are searchable."""
-        return len(self._state.live)
+        return self._state.block.count
 
     def labels(self) -> set[int]:
         """See IndexBackend."""
-        return set(self._state.row_of)
+        return set(self._state.names)
 
     def add(self, labels: Sequence[int] | NDArray[np.int64], vectors: NDArray[np.float32]) -> None:
         """See IndexBackend."""
         state = self._state
-        names = check_new_labels(labels, state.row_of)
+        names = check_new_labels(labels, state.names)
         checked = check_vectors(vectors, len(names), self._dim)
-        start = state.block.count
-        all_labels = grown(state.labels, start, start + len(names))
-        all_labels[start : start + len(names)] = names
-        rows = np.arange(start, start + len(names))
-        self._state = _State(
-            state.block.appended(checked),
-            all_labels,
-            np.concatenate([state.live, rows]),
-            {**state.row_of, **dict(zip(names, rows.tolist(), strict=True))},
-        )
-
-    def replace(
-        self, labels: Sequence[int] | NDArray[np.int64], vectors: NDArray[np.float32]
-    ) -> None:
-        """See IndexBackend."""
-        names = check_present_labels(labels, self._state.row_of)
-        checked = check_vectors(vectors, len(names), self._dim)
-        self.remove(names)
-        self.add(names, checked)
-
-    def remove(self, labels: Sequence[int] | NDArray[np.int64]) -> None:
-        """See IndexBackend. Space is reclaimed once more than half of the rows are removed."""
-        state = self._state
-        names = check_present_labels(labels, state.row_of)
-        gone = {state.row_of[name] for name in names}
-        live = state.live[~np.isin(state.live, list(gone))]
-        row_of = {name: row for name, row in state.row_of.items() if row not in gone}
-        state = replace(state, live=live, row_of=row_of)
-        if 2 * len(live) < state.block.count:
-            kept = state.labels[live]
-            state = _State(
-                state.block.compacted(live),
-                kept,
-                np.arange(len(live)),
-                {int(name): row for row, name in enumerate(kept)},
-            )
-        self._state = state
+        start, end = state.block.count, state.block.count + len(names)
+        all_labels = grown(state.labels, start, end)
+        all_labels[start:end] = names
+        self._state = _State(state.block.appended(checked), all_labels, state.names.union(names))
 
     def search(
         self, vector: NDArray[np.float32], k: int
@@ -210,7 +172,7 @@ class ExactBackend:
         """See IndexBackend."""
         query = check_vectors(np.asarray(vector)[None], 1, self._dim)[0]
         state = self._state
-        rows = state.live
+        rows = np.arange(state.block.count)
         if k < 1 or not len(rows):
             return np.zeros(0, np.int64), np.zeros(0, np.float32)
         if len(rows) > max(SCAN_COUNT_MIN, k):
@@ -222,35 +184,9 @@ class ExactBackend:
         best = select(similarity, np.zeros(len(rows), np.int64), labels, k)
         return labels[best], similarity[best]
 
-    def save(self, path: Path) -> None:
-        """See IndexBackend."""
-        state = self._state
-        with path.open("wb") as file:
-            np.savez(
-                file,
-                format=np.int64(FORMAT),
-                labels=state.labels[state.live],
-                vectors=state.block.vectors[state.live],
-            )
-
-    def load(self, path: Path) -> None:
-        """See IndexBackend."""
-        try:
-            with np.load(path, allow_pickle=False) as saved:
-                if int(saved["format"]) != FORMAT:
-                    raise IndexDamaged(f"{path.name}: format {saved['format']}, expected {FORMAT}")
-                labels, vectors = saved["labels"], saved["vectors"]
-            fresh = ExactBackend(self._dim)
-            fresh.add(labels, vectors)
-        except IndexDamaged:
-            raise
-        except Exception as error:
-            raise IndexDamaged(f"{path.name}: not a saved exact index: {error}") from error
-        self._state = fresh._state
-
 
 def check_new_labels(
-    labels: Sequence[int] | NDArray[np.int64], present: dict[int, int]
+    labels: Sequence[int] | NDArray[np.int64], present: Container[int]
 ) -> list[int]:
     """Return the labels as plain integers.
 
@@ -265,21 +201,4 @@ def check_new_labels(
             raise BadLabel(f"label {name} is not in [1, {LABEL_MAX}]")
         if name in present:
             raise BadLabel(f"label {name} is in the index already")
-    return names
-
-
-def check_present_labels(
-    labels: Sequence[int] | NDArray[np.int64], present: dict[int, int]
-) -> list[int]:
-    """Return the labels as plain integers.
-
-    Raises:
-        BadLabel: when one is not present, or named twice.
-    """
-    names = [int(label) for label in labels]
-    if len(set(names)) != len(names):
-        raise BadLabel("a label is named twice")
-    for name in names:
-        if name not in present:
-            raise BadLabel(f"label {name} is not in the index")
     return names

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache, reduce
 from typing import Any
 
 import numpy as np
@@ -31,11 +32,12 @@ from recalld.index.conditions import (
 )
 from recalld.index.errors import BadPlan
 from recalld.scoring import masks
-from recalld.scoring.masks import Excluded, view_into
+from recalld.scoring.masks import filter_into, view_into
 from recalld.scoring.params import ACTIVE, CONFLICTED, STATUS_COUNT
 
 CONDITION_COUNT_MAX = 64
 DEPTH_MAX = 8
+STATUSES_COUNT_MAX = 1 << STATUS_COUNT
 
 Mask = NDArray[np.bool_]
 _NUMBER_FIELDS = {
@@ -52,7 +54,8 @@ _TIME_FIELDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+# Not frozen, though nobody changes one: that would double the time to make it.
+@dataclass(slots=True)
 class View:
     """Who asks, and about when.
 
@@ -91,22 +94,33 @@ def exclude(columns: Columns, view: View, condition: Filter) -> NDArray[np.uint8
 
     Complexity: a pass over one column per condition; metadata conditions once per distinct object.
     """
-    check_size(condition)
-    excluded = np.empty(columns.count, dtype=np.uint8)
     agent = columns.dictionaries[AGENT].number(view.agent_id) if view.agent_id else -1
     if view.all_agents:
         agent = masks.ALL_AGENTS
     asked = np.array(
-        [view.now_us, view.as_of_us, view.known_at_us, agent, view.admin], dtype=np.int64
+        (view.now_us, view.as_of_us, view.known_at_us, agent, view.admin), dtype=np.int64
     )
-    wanted = np.zeros(STATUS_COUNT, dtype=np.uint8)
-    wanted[list(view.statuses)] = 1
-    agents = columns.strings[AGENT]
-    view_into(columns.alive, columns.small, columns.times, agents, asked, wanted, excluded)
+    if view.as_of_us or view.known_at_us or ACTIVE not in view.statuses:
+        excluded, looked_at = np.empty(columns.count, np.uint8), np.arange(columns.count)
+    else:
+        odd, looked_at = columns.odd
+        excluded = odd.copy()
+    if len(looked_at):
+        held = columns.alive, columns.small, columns.times, columns.strings[AGENT]
+        view_into(looked_at, held, asked, _wanted(view.statuses), excluded)
     if condition.must or condition.should or condition.must_not:
-        passes = _tree(columns, condition)
-        excluded[~passes & (excluded == 0)] = Excluded.FILTER
+        check_size(condition)
+        filter_into(_tree(columns, condition), excluded)
     return excluded
+
+
+@lru_cache(STATUSES_COUNT_MAX)
+def _wanted(statuses: frozenset[int]) -> NDArray[np.uint8]:
+    """Lay out wanted states for the kernel."""
+    wanted = np.zeros(STATUS_COUNT, dtype=np.uint8)
+    wanted[list(statuses)] = 1
+    wanted.flags.writeable = False
+    return wanted
 
 
 def check_size(condition: Filter, depth: int = 1) -> int:
@@ -127,17 +141,11 @@ def check_size(condition: Filter, depth: int = 1) -> int:
 
 def _tree(columns: Columns, condition: Filter) -> Mask:
     """Combine the masks of a tree."""
-    passes = np.ones(columns.count, dtype=np.bool_)
-    for part in condition.must:
-        passes &= _test(columns, part)
+    parts = [_test(columns, part) for part in condition.must]
     if condition.should:
-        some = np.zeros(columns.count, dtype=np.bool_)
-        for part in condition.should:
-            some |= _test(columns, part)
-        passes &= some
-    for part in condition.must_not:
-        passes &= ~_test(columns, part)
-    return passes
+        parts.append(reduce(np.logical_or, [_test(columns, part) for part in condition.should]))
+    parts += [~_test(columns, part) for part in condition.must_not]
+    return reduce(np.logical_and, parts) if parts else np.ones(columns.count, dtype=np.bool_)
 
 
 def _test(columns: Columns, condition: Condition) -> Mask:
@@ -173,7 +181,9 @@ def _strings(columns: Columns, condition: StringIn | StringPrefix) -> Mask:
     column = STRING_FIELDS.index(condition.field) if condition.field in STRING_FIELDS else -1
     if column < 0:
         raise BadPlan(f"no string field {condition.field!r} to filter on")
-    dictionary = columns.dictionaries[column]
+    dictionary, held = columns.dictionaries[column], columns.strings[column, : columns.count]
+    if isinstance(condition, StringIn) and len(condition.values) == 1:
+        return held == dictionary.number(*condition.values)
     table = np.zeros(len(dictionary.values), dtype=np.bool_)
     if isinstance(condition, StringIn):
         numbers = [dictionary.number(value) for value in condition.values]
@@ -181,7 +191,7 @@ def _strings(columns: Columns, condition: StringIn | StringPrefix) -> Mask:
     else:
         for number, value in enumerate(dictionary.values[: len(table)]):
             table[number] = condition.passes(value)
-    return table[columns.strings[column, : columns.count]]
+    return table[held]
 
 
 def _objects(columns: Columns, predicate: Callable[[Mapping[str, Any]], bool]) -> Mask:

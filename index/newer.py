@@ -16,7 +16,8 @@ import numpy as np
 from recalld.index.columns import KEY, Columns
 from recalld.index.exact import VectorBlock
 from recalld.scoring import masks
-from recalld.scoring.decay import DECAY_ROW
+from recalld.scoring.best import BASE, SCORE
+from recalld.scoring.decay import DECAY_ROW, FACTOR_COUNT
 from recalld.scoring.params import USER, Channel, Scale
 from recalld.scoring.rank import Ranked
 
@@ -55,11 +56,12 @@ def newer_first(ranked: Ranked, columns: Columns, block: VectorBlock, scale: Sca
     if not len(near):
         return ranked
     heir = later[near[0]]
-    factors, scores = ranked.factors.copy(), ranked.scores.copy()
-    factors[DECAY_ROW, 0] *= np.float32(_BELOW * scores[heir] / scores[0])
-    scores[0] = np.float32(ranked.base[0] * np.prod(factors[:, 0].astype(np.float64)))
+    parts = ranked.parts.copy()
+    first, scores = parts[0], parts[:, SCORE]
+    first[DECAY_ROW] *= np.float32(_BELOW * scores[heir] / scores[0])
+    first[SCORE] = np.float32(first[BASE] * np.prod(first[:FACTOR_COUNT].astype(np.float64)))
     order = np.r_[1 : heir + 1, 0, heir + 1 : len(scores)]
-    return replace(ranked, scores=scores, factors=factors).taken(order)
+    return replace(ranked, parts=parts).taken(order)
 
 
 def _answers_too(ranked: Ranked, place: int) -> bool:

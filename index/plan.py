@@ -15,7 +15,6 @@ from recalld.index.errors import BadPlan
 from recalld.index.filter import View
 from recalld.index.roles import RoleAsk
 from recalld.index.time_channel import TimeAsked
-from recalld.scoring.masks import EXCLUDED_COUNT
 from recalld.scoring.params import WEIGHT_MAX, Channel, Fusion
 from recalld.scoring.rank import Ranked
 
@@ -23,7 +22,8 @@ K_MAX = 10_000
 QUERY_COUNT_MAX = 32
 
 
-@dataclass(frozen=True)
+# Not frozen, though nobody changes one: that would triple the time to make it.
+@dataclass(slots=True)
 class QueryPlan:
     """One search of one partition.
 
@@ -98,24 +98,27 @@ class QueryPlan:
             _check_weights("text_weights", self.text_weights, len(self.texts))
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Ranking(Ranked):
     """The answer: hits, best first, their parts, and what became of the rest.
 
     Attributes:
+        doubts: uint8[h], numbers of `recalld.scoring.params.Doubt`.
         matched: memories that passed view and filter.
         considered: of these, those whose exact score was computed.
         excluded: int64[EXCLUDED_COUNT], rows left out by reason (recalld.scoring.masks.Excluded).
         cues: int64[h], the cue of each hit that speaks for it, by its place among the memory's
-            cues; -1 = none.
-        inherited: bool[h], hits that answer for what they replaced (recalld.index.heirs).
+            cues; -1 = none. None where no cue speaks for any memory.
+        inherited: bool[h], hits that answer for what they replaced (recalld.index.heirs); None
+            where nothing was handed on.
     """
 
-    matched: int = 0
-    considered: int = 0
-    excluded: NDArray[np.int64] = field(default_factory=lambda: np.zeros(EXCLUDED_COUNT, np.int64))
-    cues: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
-    inherited: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
+    doubts: NDArray[np.uint8]
+    matched: int
+    considered: int
+    excluded: NDArray[np.int64]
+    cues: NDArray[np.int64] | None
+    inherited: NDArray[np.bool_] | None
 
     def __len__(self) -> int:
         """Return how many hits there are."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import random
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,15 +55,15 @@ class Example:
     all_relevant: tuple[str, ...]
 
 
-def read_pairs(folder: Path) -> list[Pair]:
-    """Read every `pairs_*.jsonl` of a folder, in the order of file and line.
+def read_pairs(folder: Path, without: Container[str] = ()) -> list[Pair]:
+    """Read every `pairs_*.jsonl` of a folder but some, in the order of file and line.
 
     Raises:
         PairsInvalid: a line is malformed or an id comes twice; names file and line.
     """
     pairs: list[Pair] = []
     seen: set[str] = set()
-    for path in sorted(folder.glob("pairs_*.jsonl")):
+    for path in sorted(p for p in folder.glob("pairs_*.jsonl") if p.name not in without):
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             pair = _read(line, f"{path.name}:{number}")
             if pair.id in seen:

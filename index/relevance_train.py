@@ -2,8 +2,8 @@
 
     python -m recalld.index.relevance_train --out index/relevance/update.npz
 
-Several runs, each on its own random half of the data, are averaged: better on requests of new kinds
-than any one of them. A run that is there already, made with the same settings, is not made again.
+The runs of `RECIPE` are averaged: better on requests of new kinds than any one of them. A run that
+is there already, made with the same settings, is not made again.
 
 Each request is contrasted (InfoNCE, van den Oord et al. 2018, eq. 4) with its own distractors and
 with everything the other requests of its batch need or do not need, and with a threshold that
@@ -21,7 +21,7 @@ import random
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,8 @@ from recalld.index.relevance_pairs import Example, Pair, make_examples, read_pai
 from recalld.index.relevance_states import States, passage, query, say
 
 PAIRS = Path(__file__).with_name("relevance")
+# The last ones of the encoder, which are updated.
+LAYERS = 4
 VARIANT_COUNT = 3
 WARM_UP_STEPS = 20
 LEARNING_RATE_FLOOR = 0.05
@@ -51,27 +53,39 @@ class Settings:
     """What a run is made with; written beside its result.
 
     Attributes:
-        layers: last layers that are updated.
         rank: of the update.
         epochs: passes over the data.
         batch: requests contrasted with one another.
         learning_rate: peak, falling linearly.
         temperature: of the contrast.
         none_share: requests that need no memory, per request that needs one.
-        share: of the items, drawn anew by each seed; runs on different items gain more from being
-            averaged.
+        without: files of pairs that are left out.
         seed: of every random choice.
     """
 
-    layers: int = 4
     rank: int = 16
     epochs: int = 3
     batch: int = 32
     learning_rate: float = 5e-4
     temperature: float = 0.04
     none_share: float = 0.25
-    share: float = 0.5
+    without: tuple[str, ...] = ()
     seed: int = 0
+
+
+LIFE = ("pairs_life_en_more.jsonl", "pairs_life_zh_more.jsonl")
+NEWER = (
+    *LIFE,
+    *("pairs_conversation.jsonl", "pairs_cross_states.jsonl", "pairs_life_en.jsonl"),
+    *("pairs_life_zh.jsonl", "pairs_work_more.jsonl"),
+)
+# Runs on other data and of other length gain from being averaged; three on random halves of
+# everything, alike otherwise, gained nothing (index/relevance/README.md).
+RECIPE = (
+    Settings(without=NEWER),
+    Settings(rank=32, epochs=8, batch=48, without=NEWER),
+    Settings(rank=32, epochs=4, batch=48, without=LIFE),
+)
 
 
 @dataclass(frozen=True)
@@ -168,28 +182,27 @@ def _loss(
 
 @dataclass(frozen=True)
 class Course:
-    """What all runs have in common: the data, the encoder below, and the questions at the end."""
+    """What all runs have in common: the encoder below, the data, and the questions at the end."""
 
     container: E5Container
     states: States
-    training: Sequence[Pair]
-    kept_out: Sequence[Pair]
-    layers: int
+    pairs: Path
 
     def measure(self, model: RelevanceEncoder) -> dict[str, float]:
         """Figures of a model on the items kept out."""
-        return measure(model, self.states, self.kept_out, make_pool(self.training))
+        training, kept_out = split(read_pairs(self.pairs))
+        return measure(model, self.states, kept_out, make_pool(training))
 
 
 def run(course: Course, settings: Settings, out: Path) -> None:
     """Train once, and after each epoch write the update to `out` and, beside it, the report."""
     torch.manual_seed(settings.seed)
     rng = random.Random(settings.seed)
-    model = RelevanceEncoder(course.container, settings.layers, settings.rank)
-    training = rng.sample(course.training, round(settings.share * len(course.training)))
+    model = RelevanceEncoder(course.container, LAYERS, settings.rank)
+    training, _ = split(read_pairs(course.pairs, settings.without))
     variants = [make_examples(training, rng) for _ in range(VARIANT_COUNT)]
     lesson = Lesson(variants, [pair for pair in training if not pair.relevant])
-    say(f"seed {settings.seed}: {len(training)} items")
+    say(f"{out.stem}: {len(training)} items")
     course.states.compute(lesson.texts())
     report: dict[str, Any] = {"settings": as_dict(settings), "items": len(training), "curve": []}
     started_s = time.monotonic()
@@ -199,7 +212,7 @@ def run(course: Course, settings: Settings, out: Path) -> None:
         report["curve"].append(course.measure(model))
         report["threshold"] = round(model.threshold.item(), 4)
         report["train_s"] = round(time.monotonic() - started_s)
-        say(f"seed {settings.seed}, after epoch {epoch}: {report['curve'][-1]}")
+        say(f"{out.stem}, after epoch {epoch}: {report['curve'][-1]}")
         write(out, model.update(), report)
 
     train(model, course.states, lesson, settings, keep)
@@ -215,9 +228,9 @@ def finished(out: Path, settings: Settings) -> bool:
     return same and len(report["curve"]) == settings.epochs
 
 
-def as_dict(settings: Settings) -> dict[str, float]:
+def as_dict(settings: Settings) -> dict[str, Any]:
     """Settings as a report holds them."""
-    return {name: getattr(settings, name) for name in Settings.__slots__}
+    return {**asdict(settings), "without": list(settings.without)}
 
 
 def write(out: Path, update: Update, report: Mapping[str, Any]) -> None:
@@ -226,27 +239,26 @@ def write(out: Path, update: Update, report: Mapping[str, Any]) -> None:
     out.with_suffix(".json").write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
 
 
-def make(course: Course, settings: Sequence[Settings], work: Path, out: Path) -> None:
+def make(course: Course, work: Path, out: Path) -> None:
     """Make the runs that are missing, average all, measure the average and write it."""
-    before = course.measure(RelevanceEncoder(course.container, course.layers, 1))
+    before = course.measure(RelevanceEncoder(course.container, LAYERS, 1))
     say(f"before: {before}")
     work.mkdir(parents=True, exist_ok=True)
-    runs = [work / f"run{one.seed}.npz" for one in settings]
-    for path, one in zip(runs, settings, strict=True):
-        if not finished(path, one):
-            run(course, one, path)
+    runs = [work / f"run{number}.npz" for number in range(1, len(RECIPE) + 1)]
+    for path, settings in zip(runs, RECIPE, strict=True):
+        if not finished(path, settings):
+            run(course, settings, path)
     updates, reports = [], []
     for path in runs:
         with np.load(path, allow_pickle=False) as stored:
             updates.append(dict(stored))
         reports.append(json.loads(path.with_suffix(".json").read_text(encoding="utf-8")))
     factors, lost = average(updates, AVERAGE_RANK)
-    model = RelevanceEncoder(course.container, course.layers, AVERAGE_RANK)
+    model = RelevanceEncoder(course.container, LAYERS, AVERAGE_RANK)
     model.load(factors)
     after = course.measure(model)
     say(f"average: {after}; rank {AVERAGE_RANK} leaves out at most {lost:.1%} of a matrix")
-    report = {"items": len(course.training) + len(course.kept_out), "before": before}
-    write(out, factors, {**report, "after": after, "average_of": reports})
+    write(out, factors, {"before": before, "after": after, "average_of": reports})
 
 
 def main(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
@@ -256,25 +268,15 @@ def main(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
         description="Train the relevance update from the pair files.",
     )
     add = parser.add_argument
-    defaults = Settings()
     add("--out", type=Path, default=PAIRS / "update.npz", help="result (default: %(default)s)")
     add("--pairs", type=Path, default=PAIRS, help="folder of pairs_*.jsonl (default: %(default)s)")
     add("--work", type=Path, default=Path("build/relevance"), help="runs (default: %(default)s)")
-    add("--runs", type=int, default=3, help="runs to average (default: %(default)s)")
     add("--threads", type=int, default=2, help="threads (default: %(default)s)")
-    for name in ("layers", "rank", "epochs", "batch", "seed"):
-        add(f"--{name}", type=int, default=getattr(defaults, name), help="default: %(default)s")
-    for name in ("learning_rate", "temperature", "none_share", "share"):
-        flag = "--" + name.replace("_", "-")
-        add(flag, type=float, default=getattr(defaults, name), help="default: %(default)s")
     given = parser.parse_args(arguments)
-    first = Settings(**{name: getattr(given, name) for name in Settings.__slots__})
     torch.set_num_threads(given.threads)
     container = E5Container(read_weights(None, cache_dir(environment)))
-    states = States(container, container.shape.layers - first.layers, given.threads)
-    course = Course(container, states, *split(read_pairs(given.pairs)), first.layers)
-    settings = [replace(first, seed=first.seed + number) for number in range(given.runs)]
-    make(course, settings, given.work, given.out)
+    states = States(container, container.shape.layers - LAYERS, given.threads)
+    make(Course(container, states, given.pairs), given.work, given.out)
     return 0
 
 

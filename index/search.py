@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,7 @@ from recalld.index.relation import beside
 from recalld.index.tentative import asks_for_ideas
 from recalld.index.time_channel import TimeAsked, time_scores
 from recalld.index.words import read_words
-from recalld.scoring.masks import Excluded, passing
+from recalld.scoring.masks import DOUBT, Excluded, passing, tally
 from recalld.scoring.params import (
     VECTOR_CHANNELS,
     VECTOR_SPREADS_TOTAL,
@@ -53,6 +53,8 @@ from recalld.scoring.rank import (
 # for: measured with thousands of raw records, where similarity and words alone found 0.75 of the
 # answers, and 0.69 with relevance.
 RELEVANCE_COUNT_MAX = 2_000
+WEIGHTS_COUNT_MAX = 1_024
+NO_ROWS = np.zeros(0, dtype=np.int64)
 WORD_CHANNELS = frozenset({Channel.KEYWORD, Channel.IDENTIFIER, Channel.KEY, Channel.RELATION})
 
 
@@ -73,7 +75,6 @@ class Searcher:
     exact_max: int
     table: NDArray[np.float64]
     idea_table: NDArray[np.float64]
-    _standard: dict[tuple[Fusion, int, Makeup], Weights] = field(default_factory=dict, init=False)
 
     @cached_property
     def scales(self) -> tuple[tuple[Channel, Scale, Floats], ...]:
@@ -93,8 +94,8 @@ class Searcher:
         for row in map(columns.row, plan.exclude_labels):
             if row >= 0 and excluded[row] == 0:
                 excluded[row] = Excluded.NAMED
-        rows, counts = passing(excluded)
-        matched = len(rows)
+        counts = tally(excluded)
+        matched = counts.item(Excluded.NO)
         parts = self._parts(generation, plan, matched)
         if words is None:
             words = self.read(generation, plan.texts, plan.text_weights, plan.time)
@@ -103,25 +104,34 @@ class Searcher:
         weights = self._weights(generation, plan, parts, words, cues is not None)
         is_asked = not math.isinf(weights.bias)
         rules = rules_of(plan, self._table(plan) if is_asked else None, words)
-        asked = Candidates(rows, words, columns.facts, rules)
         if parts and matched > self.exact_max and is_for_graph(generation, matched):
-            asked = asked._replace(rows=proposed(generation, plan, parts, excluded, words))
+            rows = proposed(generation, plan, parts, excluded, words)
         elif is_worth_a_pass(generation, plan, parts, matched, k):
-            asked = reaching(generation, asked, parts, excluded, weights, k)
+            asked = Candidates(NO_ROWS, words, columns.facts, rules)
+            rows = reaching(generation, asked, parts, excluded, weights, k)
+        else:
+            rows = passing(excluded, matched)
+        asked = Candidates(rows, words, columns.facts, rules)
         heirs = handing_on(generation.heirs, columns, plan, excluded) if is_asked else NO_HEIRS
         asked, inherited = self._heard(asked, weights, parts, heirs, k)
         best = rank(asked, weights, k, plan.min_score)
         if updates:
             scale = self.scales[0][1]
             best = first_of(newer_first(best, columns, generation.blocks[0], scale), plan.k)
-        nothing = np.zeros(len(best.rows), dtype=np.bool_)
+        found = best.rows
         return Ranking(
-            **vars(best),
+            best.labels,
+            found,
+            best.parts,
+            best.said,
+            best.summed,
+            best.weights,
+            doubts=columns.small[DOUBT, found],
             matched=matched,
             considered=len(asked.rows),
             excluded=counts,
-            cues=nothing - 1 if cues is None else cues[best.rows],
-            inherited=nothing if inherited is None else inherited[best.rows] != 0,
+            cues=None if cues is None else cues[found],
+            inherited=None if inherited is None else inherited[found] != 0,
         )
 
     def _heard(
@@ -174,24 +184,19 @@ class Searcher:
         words: Words,
         has_cues: bool,
     ) -> Weights:
-        """Lay out the weights; the usual ones are made once."""
+        """Lay out the weights; those that come again are made once."""
         asked = {part.channel for part in parts}
         if plan.texts:
-            asked |= WORD_CHANNELS | ({Channel.TIME} & words.keys())
+            asked |= WORD_CHANNELS
+            if Channel.TIME in words:
+                asked.add(Channel.TIME)
         if Channel.ROLE in words:
-            asked |= {Channel.ROLE}
+            asked.add(Channel.ROLE)
         own = plan.weights
         if has_cues and not own.get(Channel.ROLE, 1.0):
             own = {**own, Channel.ROLE: plan.cue_weight}
         makeup = generation.makeup if Channel.RELEVANCE in asked else Makeup.STATEMENTS
-        if any(own.get(channel, 1.0) != 1.0 for channel in asked):
-            return make_weights(plan.fusion, frozenset(asked), own, makeup)
-        key = plan.fusion, sum(1 << channel for channel in asked), makeup
-        found = self._standard.get(key)
-        if found is None:
-            made = make_weights(plan.fusion, frozenset(asked), {}, makeup)
-            found = self._standard[key] = made
-        return found
+        return _weights_of(plan.fusion, frozenset(asked), tuple(own.items()), makeup)
 
     def _table(self, plan: QueryPlan) -> NDArray[np.float64]:
         """Choose the factors: what was mused about counts in full for those who ask for it."""
@@ -225,3 +230,14 @@ class Searcher:
         out = read_words(self.analyzer, generation, texts, text_weights)
         in_time = time_scores(generation.columns, time)
         return out if in_time is None else {**out, Channel.TIME: in_time}
+
+
+@lru_cache(WEIGHTS_COUNT_MAX)
+def _weights_of(
+    fusion: Fusion,
+    asked: frozenset[Channel],
+    own: tuple[tuple[Channel, float], ...],
+    makeup: Makeup,
+) -> Weights:
+    """`make_weights` of the multipliers `own`."""
+    return make_weights(fusion, asked, dict(own), makeup)

@@ -1,28 +1,25 @@
 """Shard: one hnswlib graph, wrapped so that nothing unsafe reaches it.
 
 hnswlib reads past a query of the wrong length, accepts NaN, throws when k exceeds the live count,
-breaks when it grows during a search and saves a broken file while it adds. Here every argument is
-checked, k is clamped, and a lock keeps searches apart from every write. Labels never go through a
-Python filter: filtering belongs to the caller.
+and breaks when it grows during a search. Here every argument is checked, k is clamped, and a lock
+keeps searches apart from every addition. Labels never go through a Python filter: filtering belongs
+to the caller.
 
-Invariants: the graph holds exactly the live labels plus those marked deleted; `ef` is set once.
+Invariants: nothing that was added goes; `ef` is set once.
 """
 
 from __future__ import annotations
 
-import struct
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 
 import hnswlib
 import numpy as np
 from numpy.typing import NDArray
 
 from recalld.index.backend import check_vectors
-from recalld.index.errors import BadLabel, IndexDamaged
-from recalld.index.exact import check_new_labels, check_present_labels
+from recalld.index.exact import check_new_labels
 
 M = 16
 EF_CONSTRUCTION = 200
@@ -30,11 +27,6 @@ EF_CONSTRUCTION = 200
 EF_SEARCH = 512
 CAPACITY_MIN = 1_024
 _SEED = 100
-# Head of hnswlib 0.8.0's file: offset of level 0, capacity, count, bytes per element, offsets of
-# label and vector, top level, entry point, three degree limits, level factor, ef_construction.
-_HEADER = struct.Struct("<QQQQQQiIQQQdQ")
-_DELETED_BYTE = 2
-_DELETED_BIT = 1
 
 
 class ReadWriteLock:
@@ -78,7 +70,7 @@ class ReadWriteLock:
 class HnswShard:
     """Approximate IndexBackend over one graph.
 
-    Thread safety: searches run side by side; a write waits for them and they wait for it.
+    Thread safety: searches run side by side; an addition waits for them and they wait for it.
     Complexity: a search visits about ef * log n vectors; an addition costs 1 ms at 50,000 rows.
     """
 
@@ -95,8 +87,7 @@ class HnswShard:
         self._ef = ef
         self._threads = threads
         self._lock = ReadWriteLock()
-        self._live: dict[int, int] = {}
-        self._dead: set[int] = set()
+        self._labels: set[int] = set()
         self._graph = self._new_graph(CAPACITY_MIN)
 
     @property
@@ -106,54 +97,27 @@ class HnswShard:
 
     def __len__(self) -> int:
         """Return how many vectors are searchable."""
-        return len(self._live)
-
-    @property
-    def deleted_share(self) -> float:
-        """Share of the graph that is only marked deleted, in [0, 1]; searches pay for it."""
-        with self._lock.reading():
-            total = self._graph.get_current_count()
-            return 1.0 - len(self._live) / total if total else 0.0
+        return len(self._labels)
 
     def labels(self) -> set[int]:
         """See IndexBackend."""
         with self._lock.reading():
-            return set(self._live)
+            return set(self._labels)
 
     def add(self, labels: Sequence[int] | NDArray[np.int64], vectors: NDArray[np.float32]) -> None:
-        """See IndexBackend. A label that was removed before may not come back."""
+        """See IndexBackend."""
         with self._lock.writing():
-            names = check_new_labels(labels, self._live)
+            names = check_new_labels(labels, self._labels)
             checked = check_vectors(vectors, len(names), self._dim)
             if not names:
                 return
-            if not self._dead.isdisjoint(names):
-                raise BadLabel("a removed label may not come back before a rebuild")
             needed = self._graph.get_current_count() + len(names)
             if needed > self._graph.get_max_elements():
                 # Only here, with no search running: growing moves the memory they read.
                 self._graph.resize_index(needed + needed // 2)
             keys = np.array(names, dtype=np.uint64)
             self._graph.add_items(checked, keys, num_threads=self._threads)
-            self._live.update(dict.fromkeys(names, 0))
-
-    def replace(
-        self, labels: Sequence[int] | NDArray[np.int64], vectors: NDArray[np.float32]
-    ) -> None:
-        """See IndexBackend. The graph moves the labels to their new places, at 5 ms each."""
-        with self._lock.writing():
-            names = check_present_labels(labels, self._live)
-            checked = check_vectors(vectors, len(names), self._dim)
-            if names:
-                self._graph.add_items(checked, np.array(names, dtype=np.uint64), num_threads=1)
-
-    def remove(self, labels: Sequence[int] | NDArray[np.int64]) -> None:
-        """See IndexBackend. Vectors stay in memory and in saved files until a rebuild."""
-        with self._lock.writing():
-            for name in check_present_labels(labels, self._live):
-                self._graph.mark_deleted(name)
-                del self._live[name]
-                self._dead.add(name)
+            self._labels.update(names)
 
     def search(
         self, vector: NDArray[np.float32], k: int
@@ -161,7 +125,7 @@ class HnswShard:
         """See IndexBackend; near neighbours may be missed."""
         query = check_vectors(np.asarray(vector)[None], 1, self._dim)
         with self._lock.reading():
-            wanted = min(k, len(self._live))
+            wanted = min(k, len(self._labels))
             if wanted < 1:
                 return np.zeros(0, np.int64), np.zeros(0, np.float32)
             labels, distances = self._query(query, wanted)
@@ -169,25 +133,6 @@ class HnswShard:
         similarity = np.float32(1.0) - distances
         order = np.lexsort((-found, -similarity))
         return found[order], similarity[order]
-
-    def save(self, path: Path) -> None:
-        """See IndexBackend; the live labels go into the graph's own deletion marks."""
-        with self._lock.writing():
-            self._graph.save_index(str(path))
-
-    def load(self, path: Path) -> None:
-        """See IndexBackend. The caller verifies the file's checksum first: hnswlib trusts sizes."""
-        live, dead = _read_labels(path, self._dim)
-        fresh = hnswlib.Index(space="ip", dim=self._dim)
-        try:
-            fresh.load_index(str(path))
-        except (RuntimeError, MemoryError) as error:
-            raise IndexDamaged(f"{path.name}: not a saved graph: {error}") from error
-        self._tune(fresh)
-        with self._lock.writing():
-            self._graph = fresh
-            self._live = dict.fromkeys(live, 0)
-            self._dead = set(dead)
 
     def _query(
         self, query: NDArray[np.float32], wanted: int
@@ -214,24 +159,3 @@ class HnswShard:
     def _tune(self, graph: hnswlib.Index) -> None:
         graph.set_ef(self._ef)
         graph.set_num_threads(1)
-
-
-def _read_labels(path: Path, dim: int) -> tuple[list[int], list[int]]:
-    """Read live and deleted labels, checking the head of the file before hnswlib trusts it."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise IndexDamaged(f"{path.name}: cannot be read: {error}") from error
-    if len(data) < _HEADER.size:
-        raise IndexDamaged(f"{path.name}: {len(data)} bytes, the head alone has {_HEADER.size}")
-    _, capacity, count, size, label_at, vector_at, *_ = _HEADER.unpack_from(data)
-    if size != label_at + 8 or label_at != vector_at + 4 * dim:
-        raise IndexDamaged(f"{path.name}: not a graph of {dim} columns")
-    if count > capacity or _HEADER.size + count * size > len(data):
-        raise IndexDamaged(f"{path.name}: {count} elements do not fit into {len(data)} bytes")
-    elements = np.frombuffer(data, np.uint8, count * size, _HEADER.size).reshape(count, size)
-    labels = elements[:, label_at:].copy().view(np.int64)[:, 0]
-    deleted = (elements[:, _DELETED_BYTE] & _DELETED_BIT) != 0
-    if len(np.unique(labels)) != count or (count and labels.min() < 1):
-        raise IndexDamaged(f"{path.name}: labels are not distinct and positive")
-    return labels[~deleted].tolist(), labels[deleted].tolist()

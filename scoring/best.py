@@ -188,8 +188,9 @@ def keep_into(rows, totals, outside, facts, rules, best):  # type: ignore[no-unt
     limit = best[0].shape[0]
     found = np.empty(limit, dtype=np.int64)
     parts = np.empty((limit + 1, PART_COUNT), dtype=np.float32)
-    scores = np.empty(limit, dtype=np.float32)
-    ties = np.empty((2, limit), dtype=np.int64)
+    # Every slot is full from the start, with what comes behind every candidate.
+    scores = np.full(limit, np.float32(-np.inf), dtype=np.float32)
+    ties = np.zeros((2, limit), dtype=np.int64)
     heap = np.arange(limit)
     own = parts[limit]
     count = 0
@@ -200,29 +201,18 @@ def keep_into(rows, totals, outside, facts, rules, best):  # type: ignore[no-unt
         row = rows[i]
         parts_into(totals[i], row, outside, facts, rules, own)
         score, time = own[SCORE], times[settings[NEWER_BY], row]
-        if np.isnan(score):
-            continue
-        is_full = count == limit
-        slot = heap[0] if is_full else count
-        if is_full and (score, time, labels[row]) < (scores[slot], ties[0, slot], ties[1, slot]):
+        slot = heap[0]
+        # Written so that what is no number is never among the best.
+        if not (score, time, labels[row]) > (scores[slot], ties[0, slot], ties[1, slot]):
             continue
         found[slot] = row
         parts[slot] = own
         scores[slot] = score
         ties[0, slot], ties[1, slot] = time, labels[row]
-        if is_full:
-            sift_into(scores, ties, 0, count, heap)
-        else:
-            count += 1
-            if count == limit:
-                for start in range(count // 2 - 1, -1, -1):
-                    sift_into(scores, ties, start, count, heap)
-        if count == limit:
-            reach = total_for(np.float64(scores[heap[0]]), settings[FUSION])
-    if count < limit:
-        for start in range(count // 2 - 1, -1, -1):
-            sift_into(scores, ties, start, count, heap)
-    for end in range(count - 1, 0, -1):
+        sift_into(scores, ties, 0, limit, heap)
+        count = min(count + 1, limit)
+        reach = total_for(np.float64(scores[heap[0]]), settings[FUSION])
+    for end in range(limit - 1, 0, -1):
         heap[0], heap[end] = heap[end], heap[0]
         sift_into(scores, ties, 0, end, heap)
     for place in range(count):
@@ -247,7 +237,7 @@ def best_into(rows, channels, facts, numbers, rules, best, evidence):  # type: i
     Args:
         rows, channels, facts, numbers, rules: see above.
         best: as for `keep_into`, whose count is returned.
-        evidence: float32[2 * CHANNEL_COUNT, k], written with what the channels say of them.
+        evidence: float32[k, 2 * CHANNEL_COUNT], written with what the channels say of them.
     """
     totals = np.empty(rows.shape[0], dtype=np.float64)
     totals_into(rows, channels, numbers, totals)
@@ -255,7 +245,7 @@ def best_into(rows, channels, facts, numbers, rules, best, evidence):  # type: i
     for c in range(2 * CHANNEL_COUNT):
         values = channels[c]
         for place in range(count):
-            evidence[c, place] = values[best[0][place]] if values.shape[0] > 0 else 0.0
+            evidence[place, c] = values[best[0][place]] if values.shape[0] > 0 else 0.0
     return count
 
 

@@ -21,6 +21,7 @@ import numba
 F = TypeVar("F", bound=Callable[..., Any])
 
 _TYPES: dict[str, Any] = {
+    "b1": numba.boolean,
     "u8": numba.uint8,
     "u64": numba.uint64,
     "i8": numba.int8,
@@ -30,7 +31,7 @@ _TYPES: dict[str, Any] = {
     "f32": numba.float32,
     "f64": numba.float64,
 }
-_ARGUMENT = re.compile(r"(?P<type>[uif]\d+)(?:\[(?P<dims>[:,]+)\])?")
+_ARGUMENT = re.compile(r"(?P<type>[buif]\d+)(?:\[(?P<dims>[:,]+)\])?")
 _GROUP = re.compile(r"\((?P<parts>.+)\)|(?P<count>\d+) \* (?P<part>.+)")
 
 

@@ -69,6 +69,7 @@ _NOT_YET_KNOWN = int(Excluded.NOT_YET_KNOWN)
 _NOT_VALID_THEN = int(Excluded.NOT_VALID_THEN)
 _VISIBILITY = int(Excluded.VISIBILITY)
 _REMOVED = int(Excluded.REMOVED)
+_FILTER = int(Excluded.FILTER)
 # Index = status; one that is merely not asked for counts as filtered.
 _BY_STATUS = np.array(
     [
@@ -92,7 +93,8 @@ def odd_into(alive, small, times, excluded):  # type: ignore[no-untyped-def]
     Without a branch, so that many are told at once: most memories are plain.
 
     Args:
-        alive, small, times, excluded: as for `view_into`.
+        alive, small, times: as the columns of `view_into`.
+        excluded: uint8[n], written.
     """
     for i in range(excluded.shape[0]):
         odd = np.uint8(alive[i] == 0) | np.uint8(small[VISIBILITY, i] != SHARED)
@@ -100,28 +102,25 @@ def odd_into(alive, small, times, excluded):  # type: ignore[no-untyped-def]
         excluded[i] = odd | np.uint8((times[EXPIRE_TIME, i] | times[VALID_TO, i]) != 0)
 
 
-@kernel("u8[:]", "u8[:,:]", "i64[:,:]", "i32[:]", "i64[:]", "u8[:]", "out u8[:]")
-def view_into(alive, small, times, agents, view, statuses, excluded):  # type: ignore[no-untyped-def]
-    """Write for each memory whether and why the view leaves it out.
+@kernel("i64[:]", "(u8[:]; u8[:,:]; i64[:,:]; i32[:])", "i64[:]", "u8[:]", "out u8[:]")
+def view_into(rows, columns, view, statuses, excluded):  # type: ignore[no-untyped-def]
+    """Write for some memories whether and why the view leaves them out.
 
     Args:
-        alive: uint8[capacity], 0 = removed.
-        small: uint8[SMALL_COUNT, capacity].
-        times: int64[TIME_COUNT, capacity], microseconds, 0 = not set.
-        agents: int32[capacity], ids of agent names.
+        rows: int64[m], the memories.
+        columns: alive uint8[capacity], 0 = removed; uint8[SMALL_COUNT, capacity];
+            int64[TIME_COUNT, capacity], microseconds, 0 = not set; and int32[capacity], ids of
+            agent names.
         view: int64[VIEW_COUNT]: now; as_of and known_at (0 = not asked); id of the asking agent
             (-1 = none, or unknown here; ALL_AGENTS = every one); admin (0 or 1).
         statuses: uint8[STATUS_COUNT], 1 = wanted.
-        excluded: uint8[n], written with numbers of `Excluded`; n <= capacity.
+        excluded: uint8[n], written at `rows` with numbers of `Excluded`; n <= capacity.
     """
+    alive, small, times, agents = columns
     now = view[NOW]
     as_of = view[AS_OF]
     known_at = view[KNOWN_AT]
-    odd_into(alive, small, times, excluded)
-    is_usual = as_of == 0 and known_at == 0 and statuses[ACTIVE] != 0
-    for i in range(excluded.shape[0]):
-        if excluded[i] == 0 and is_usual:
-            continue
+    for i in rows:
         if alive[i] == 0:
             excluded[i] = _REMOVED
             continue
@@ -163,28 +162,62 @@ def view_into(alive, small, times, agents, view, statuses, excluded):  # type: i
         excluded[i] = 0 if statuses[status] != 0 else _BY_STATUS[status]
 
 
-@kernel("u8[:]", "out i64[:]", "out i64[:]", returns="i64")
-def passing_into(excluded, rows, counts):  # type: ignore[no-untyped-def]
-    """Write the memories that stay, and how many there are for each reason.
+@kernel("b1[:]", "out u8[:]")
+def filter_into(passes, excluded):  # type: ignore[no-untyped-def]
+    """Write FILTER for each memory that does not pass, and is not left out already.
+
+    Args:
+        passes: bool[n].
+        excluded: uint8[n], numbers of `Excluded`.
+    """
+    for i in range(excluded.shape[0]):
+        fails = np.uint8(excluded[i] == 0) & np.uint8(not passes[i])
+        excluded[i] |= fails * np.uint8(_FILTER)
+
+
+@kernel("u8[:]", "out i64[:]")
+def tally_into(excluded, counts):  # type: ignore[no-untyped-def]
+    """Count the memories for each reason; those that stay without a branch, since most do.
 
     Args:
         excluded: uint8[n], numbers of `Excluded`.
-        rows: int64[n], written, ascending.
-        counts: int64[EXCLUDED_COUNT], added to.
+        counts: int64[EXCLUDED_COUNT], zeros; written.
+    """
+    stay = 0
+    for i in range(excluded.shape[0]):
+        stay += excluded[i] == 0
+    counts[0] = stay
+    if stay == excluded.shape[0]:
+        return
+    for i in range(excluded.shape[0]):
+        if excluded[i] != 0:
+            counts[excluded[i]] += 1
 
-    Returns:
-        How many rows were written.
+
+def tally(excluded: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """Return int64[EXCLUDED_COUNT]: how many memories stay, at 0, and go for each reason."""
+    counts = np.zeros(EXCLUDED_COUNT, dtype=np.int64)
+    tally_into(excluded, counts)
+    return counts
+
+
+@kernel("u8[:]", "out i64[:]")
+def passing_into(excluded, rows):  # type: ignore[no-untyped-def]
+    """Write the memories that stay.
+
+    Args:
+        excluded: uint8[n], numbers of `Excluded`.
+        rows: int64[m + 1], written, ascending; m are those that stay, the last entry is scratch.
     """
     count = 0
+    # Without a branch, which would be guessed wrong under a filter.
     for i in range(excluded.shape[0]):
-        counts[excluded[i]] += 1
         rows[count] = i
         count += excluded[i] == 0
-    return count
 
 
-def passing(excluded: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the memories that stay, ascending, and how many there are for each reason."""
-    rows = np.empty(len(excluded), dtype=np.int64)
-    counts = np.zeros(EXCLUDED_COUNT, dtype=np.int64)
-    return rows[: passing_into(excluded, rows, counts)], counts
+def passing(excluded: NDArray[np.uint8], matched: int) -> NDArray[np.int64]:
+    """Return the `matched` memories that stay, ascending."""
+    rows = np.empty(matched + 1, dtype=np.int64)
+    passing_into(excluded, rows)
+    return rows[:matched]

@@ -3,8 +3,7 @@
 `score = base * decay * importance * confidence`, with the base from `scoring.fuse`. It never finds
 candidates and never reads a clock.
 
-Invariants: the answer does not depend on the order of the input; equal input gives equal output,
-bit for bit.
+Invariants: equal input in any order gives equal output, bit for bit.
 """
 
 from __future__ import annotations
@@ -102,43 +101,70 @@ class Candidates(NamedTuple):
     rules: Rules
 
 
-@dataclass(frozen=True)
+# Not frozen, though nobody changes one: that would triple the time to make it.
+@dataclass(slots=True)
 class Ranked:
     """The best candidates, best first, with the parts that reproduce their scores.
 
     Attributes:
-        labels: int64[h]; scores, base: float32[h].
-        raw, normalised: float32[CHANNEL_COUNT, h]; factors: float32[FACTOR_COUNT, h].
-        evidence: float32[CHANNEL_COUNT, h], as it was given; for RRF `normalised` holds ranks.
+        labels: int64[h]; rows: int64[h], where they stand.
+        parts: float32[h, PART_COUNT] of `scoring.best`.
+        said: float32[h, 2 * CHANNEL_COUNT], as it was given: normalised, then the channels' own.
+        summed: float32[h, 2 * CHANNEL_COUNT], the same, but for RRF it holds ranks.
         weights: the fusion's.
-        rows: int64[h], where they stand.
-        past: bool[h], those past their time.
     """
 
     labels: NDArray[np.int64]
-    scores: Floats
-    base: Floats
-    raw: Floats
-    normalised: Floats
-    evidence: Floats
-    factors: Floats
-    weights: Weights
     rows: Rows
-    past: NDArray[np.bool_]
+    parts: Floats
+    said: Floats
+    summed: Floats
+    weights: Weights
+
+    @property
+    def scores(self) -> Floats:
+        """float32[h]."""
+        return self.parts[:, SCORE]
+
+    @property
+    def base(self) -> Floats:
+        """float32[h]."""
+        return self.parts[:, BASE]
+
+    @property
+    def factors(self) -> Floats:
+        """float32[FACTOR_COUNT, h]."""
+        return self.parts[:, :FACTOR_COUNT].T
+
+    @property
+    def past(self) -> NDArray[np.bool_]:
+        """bool[h], those past their time."""
+        return self.parts[:, IS_PAST] > 0
+
+    @property
+    def evidence(self) -> Floats:
+        """float32[CHANNEL_COUNT, h], normalised as it was given."""
+        return self.said[:, :CHANNEL_COUNT].T
+
+    @property
+    def normalised(self) -> Floats:
+        """float32[CHANNEL_COUNT, h], as it was summed."""
+        return self.summed[:, :CHANNEL_COUNT].T
+
+    @property
+    def raw(self) -> Floats:
+        """float32[CHANNEL_COUNT, h], in the channels' own numbers."""
+        return self.said[:, CHANNEL_COUNT:].T
 
     def taken(self, order: NDArray[np.int64] | slice) -> Ranked:
         """Return the candidates at some places of this list, in the order of `order`."""
         return Ranked(
             self.labels[order],
-            self.scores[order],
-            self.base[order],
-            self.raw[:, order],
-            self.normalised[:, order],
-            self.evidence[:, order],
-            self.factors[:, order],
-            self.weights,
             self.rows[order],
-            self.past[order],
+            self.parts[order],
+            self.said[order],
+            self.summed[order],
+            self.weights,
         )
 
 
@@ -200,39 +226,27 @@ def rank(candidates: Candidates, weights: Weights, k: int, min_score: float | No
         channels = _ranks(said, rows)
     k = min(k, len(rows))
     found, parts = best = np.empty(k, np.int64), np.empty((k, PART_COUNT), np.float32)
-    evidence = np.empty((2 * CHANNEL_COUNT, k), np.float32)
-    count = best_into(rows, channels, facts, weights.numbers, rules, best, evidence)
-    found, parts, evidence = found[:count], parts[:count], evidence[:, :count]
-    normalised = evidence[:CHANNEL_COUNT]
+    summed = np.empty((k, 2 * CHANNEL_COUNT), np.float32)
+    count = best_into(rows, channels, facts, weights.numbers, rules, best, summed)
+    found, parts, summed = found[:count], parts[:count], summed[:count]
+    said_of = summed
     if channels is not given:
-        said_of = [values[found] if len(values) else np.zeros(count) for values in given]
-        evidence = np.array(said_of, dtype=np.float32)
-    ranked = Ranked(
-        facts[0][found],
-        parts[:, SCORE],
-        parts[:, BASE],
-        evidence[CHANNEL_COUNT:],
-        normalised,
-        evidence[:CHANNEL_COUNT],
-        parts[:, :FACTOR_COUNT].T,
-        weights,
-        found,
-        parts[:, IS_PAST] > 0,
-    )
-    return _cut(ranked, min_score)
+        own = [values[found] if len(values) else np.zeros(count) for values in given]
+        said_of = np.stack(own, axis=1).astype(np.float32)
+    return _cut(Ranked(facts[0][found], found, parts, said_of, summed, weights), min_score)
 
 
 def _cut(ranked: Ranked, min_score: float | None) -> Ranked:
     """Drop what scores too low."""
-    scores, weights = ranked.scores, ranked.weights
-    if not len(scores):
+    parts, weights = ranked.parts, ranked.weights
+    if not len(parts):
         return ranked
     # Beside a sure answer, what is many times less likely says nothing either.
-    tail = max(weights.cut, TAIL_SHARE * float(scores[0]))
+    tail = max(weights.cut, TAIL_SHARE * parts.item(0, SCORE))
     lowest = np.float32(tail if min_score is None else min_score)
-    if scores[-1] >= lowest:
+    if parts.item(-1, SCORE) >= lowest:
         return ranked
-    stays = scores >= lowest
+    stays = ranked.scores >= lowest
     if min_score is None and weights.channels[Channel.TIME] > 0:
         # What lies in the time asked about is asked for, whatever else it says.
         in_time = ranked.evidence[Channel.TIME] >= 1.0

@@ -6,8 +6,6 @@ drops one whose exact score would reach.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -59,14 +57,27 @@ def rivals_into(logit, small, times, now_us, table, bars, rows):  # type: ignore
     return count
 
 
+@kernel("f64", "out f32[:]")
+def bars_into(score, bars):  # type: ignore[no-untyped-def]
+    """Write the log-odds that a score needs, by factor.
+
+    Args:
+        score: in [0, 1].
+        bars: float32[steps + 1], written; entry i is of the factor i / steps.
+    """
+    needed = score * (1.0 - _ROUNDING)
+    for step in range(bars.shape[0]):
+        factor = step / (bars.shape[0] - 1)
+        if needed <= 0:
+            bars[step] = -np.inf
+        elif factor <= needed:
+            bars[step] = np.inf
+        else:
+            bars[step] = np.float32(np.log(needed / (factor - needed)) - _ROUNDING)
+
+
 def make_bars(score: float) -> NDArray[np.float32]:
     """Return the log-odds float32[FACTOR_STEPS + 1] that a score in [0, 1] needs, by factor."""
-    bars = np.full(FACTOR_STEPS + 1, math.inf, np.float32)
-    needed = score * (1 - _ROUNDING)
-    if needed <= 0:
-        bars[:] = -math.inf
-        return bars
-    factors = np.arange(FACTOR_STEPS + 1) / FACTOR_STEPS
-    fit = factors > needed
-    bars[fit] = np.log(needed / (factors[fit] - needed)) - _ROUNDING
+    bars = np.empty(FACTOR_STEPS + 1, np.float32)
+    bars_into(score, bars)
     return bars

@@ -195,6 +195,23 @@ def first_unfit(vectors, parts, tolerance):  # type: ignore[no-untyped-def]
     return -1
 
 
+@kernel("f32[:]", "out f32[:]", returns="f64", reassociate=True)
+def unit_into(vector, unit):  # type: ignore[no-untyped-def]
+    """Stretch a vector to length 1; return the length that it had.
+
+    Args:
+        vector: float32[dim]; its squares cannot overflow, so its length is finite where it is.
+        unit: float32[dim], written; of no use where the length is not finite or 0.
+    """
+    square = 0.0
+    for j in range(vector.shape[0]):
+        square += np.float64(vector[j]) * np.float64(vector[j])
+    length = np.sqrt(square)
+    for j in range(vector.shape[0]):
+        unit[j] = np.float32(np.float64(vector[j]) / length)
+    return length
+
+
 def quantise(vectors: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
     """Quantise rows to 8 bits, each with its own step.
 

@@ -21,6 +21,7 @@ TERM_COUNT = 3
 # Rows of a block: a pass reads one block behind the other, three times as fast as one column of
 # words behind the other, since its counters stay in the nearest cache.
 BLOCK_COUNT = 64
+SMALLEST = np.finfo(np.float32).tiny
 
 
 @kernel("u64", returns="u64")
@@ -31,6 +32,67 @@ def bits_of(word):  # type: ignore[no-untyped-def]
     fours = (pairs & mask) + ((pairs >> np.uint64(2)) & mask)
     bytes_ = (fours + (fours >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
     return (bytes_ * np.uint64(0x0101010101010101)) >> np.uint64(56)
+
+
+@kernel("f32[:,:]", "out f32[:,:]")
+def turn_into(signs, vectors):  # type: ignore[no-untyped-def]
+    """Turn vectors by a fixed rotation that spreads what each says over all columns.
+
+    Each round turns some signs and mixes as many columns as are a power of two, by turns the first
+    and the last ones, so a round costs dim * log(dim) and reads no matrix.
+
+    Args:
+        signs: float32[rounds, dim], each 1 or -1.
+        vectors: float32[m, dim], turned in place.
+
+    Source: Ailon, Chazelle, The Fast Johnson-Lindenstrauss Transform, SIAM J. Comput. 39 (2009).
+    """
+    dim = vectors.shape[1]
+    width = 1
+    while 2 * width <= dim:
+        width *= 2
+    scale = np.float32(1.0 / np.sqrt(width))
+    for i in range(vectors.shape[0]):
+        for turn in range(signs.shape[0]):
+            vector = vectors[i]
+            for j in range(dim):
+                vector[j] *= signs[turn, j]
+            mixed = vector[(dim - width) * (turn % 2) :][:width]
+            half = 1
+            while half < width:
+                for start in range(0, width, 2 * half):
+                    low, high = mixed[start : start + half], mixed[start + half : start + 2 * half]
+                    for j in range(half):
+                        one, other = low[j], high[j]
+                        low[j], high[j] = one + other, one - other
+                half *= 2
+            for j in range(width):
+                mixed[j] *= scale
+
+
+@kernel("f32[:]", "out u64[:,:]", "out f32[:]")
+def levels_into(turned, planes, lengths):  # type: ignore[no-untyped-def]
+    """Write the bits of a request's levels, the odd numbers nearest to its columns.
+
+    Args:
+        turned: float32[dim], the request without the centre.
+        planes: uint64[PLANE_COUNT, words], zeros, written.
+        lengths: float32[3], written: step of the levels, length of the request, and of what the
+            levels leave of it.
+    """
+    largest = np.float32(0.0)
+    for j in range(turned.shape[0]):
+        largest = max(largest, abs(turned[j]))
+    step = max(largest, SMALLEST) / np.float32(LEVEL_MAX)
+    whole, left = 0.0, 0.0
+    for j in range(turned.shape[0]):
+        level = np.rint((turned[j] / step + LEVEL_MAX) / np.float32(2.0))
+        whole += np.float64(turned[j]) ** 2
+        left += np.float64(turned[j] - step * (2 * level - LEVEL_MAX)) ** 2
+        for plane in range(PLANE_COUNT):
+            bit = np.uint64(level) >> np.uint64(plane) & np.uint64(1)
+            planes[plane, j // 64] |= bit << np.uint64(j % 64)
+    lengths[0], lengths[1], lengths[2] = step, np.sqrt(whole), np.sqrt(left)
 
 
 @kernel("u64[:,:,:]", "f32[:,:,:]", "u64[:,:]", "f32[:]", "out f32[:]")

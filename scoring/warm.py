@@ -21,6 +21,7 @@ from recalld.scoring import (
     scan,
     sketch,
     topk,
+    witness,
 )
 from recalld.scoring.params import Channel, Fusion
 
@@ -34,16 +35,12 @@ def warm() -> None:
     _warm_ranking()
     small = np.ones(1, dtype=np.uint8)
     kinds, times = _facts()[1:3]
-    masks.view_into(
-        small,
-        kinds,
-        times,
-        np.zeros(1, dtype=np.int32),
-        np.zeros(masks.VIEW_COUNT, dtype=np.int64),
-        np.ones(params.STATUS_COUNT, dtype=np.uint8),
-        small.copy(),
-    )
-    masks.passing(small)
+    masks.odd_into(small, kinds, times, small.copy())
+    view, wanted = np.zeros(masks.VIEW_COUNT, np.int64), np.ones(params.STATUS_COUNT, np.uint8)
+    columns = small, kinds, times, np.zeros(1, dtype=np.int32)
+    masks.view_into(_ROWS, columns, view, wanted, small.copy())
+    masks.filter_into(small > 0, small.copy())
+    masks.passing(small, int(masks.tally(small)[0]))
 
 
 def _one() -> rank.Floats:
@@ -62,6 +59,7 @@ def _warm_vectors() -> None:
     queries, query_steps = scan.query_codes(vector)
     scale = params.Scale(0.0, 1.0).numbers()
     scan.first_unfit(vector, 1, 0.1)
+    scan.unit_into(_one(), _one())
     scan.scan_into(codes, steps, _ROWS, queries[0], query_steps[0], _one())
     asked = queries, query_steps
     scan.roughly_nearest_into((codes, steps), _ROWS, asked, weights, scale, _one())
@@ -70,6 +68,8 @@ def _warm_vectors() -> None:
     signs = np.zeros((1, 1, sketch.BLOCK_COUNT), np.uint64)
     terms = np.ones((1, sketch.TERM_COUNT, sketch.BLOCK_COUNT), np.float32)
     planes, numbers = np.zeros((sketch.PLANE_COUNT, 1), np.uint64), np.ones(5, np.float32)
+    sketch.turn_into(vector, vector.copy())
+    sketch.levels_into(_one(), planes.copy(), np.empty(3, np.float32))
     sketch.reach_into(signs, terms, planes, numbers, _one())
     sketch.add_reach_into(_one(), scale, 1.0, 1.0, _one())
     sketch.leave_out_into(np.ones(1, np.uint8), _one())
@@ -97,7 +97,9 @@ def _warm_ranking() -> None:
     said = {Channel.VECTOR: (_one(), _one())}
     weights = rank.make_weights(Fusion.WEIGHTED, frozenset(said), {})
     candidates = rank.Candidates(_ROWS, said, _facts(), rules)
-    rank.rank(candidates, weights, 1, None)
+    found = rank.rank(candidates, weights, 1, None)
+    marks = _ROWS.copy()
+    witness.marks_into(found.said, weights.channels, _ROWS, np.ones(1), marks)
     rank.promising(candidates._replace(rows=np.zeros(2, np.int64)), weights, 1, 0.1)
     rivals.rivals_into(_one(), *_facts()[1:3], 1, table, rivals.make_bars(0.5), _ROWS.copy())
     topk.select(_one(), _ROWS, _ROWS, 1)

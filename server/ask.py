@@ -17,7 +17,8 @@ from recalld.index.time_channel import TimeAsked
 from recalld.scoring.params import Channel, Fusion
 from recalld.server import codec, limits, times, validate
 from recalld.server.call import Call
-from recalld.server.conversation import last_words
+from recalld.server.channels import Multipliers, multipliers
+from recalld.server.conversation import UNSPOKEN, Spoken, speak
 from recalld.server.errors import InvalidRequest, PermissionDenied
 from recalld.server.sections import RankingSection
 from recalld.storage.record import Scope, Status
@@ -25,25 +26,9 @@ from recalld.v1 import recall_service_pb2 as pb
 from recalld.v1 import types_pb2
 
 CURRENT = frozenset({Status.ACTIVE, Status.CONFLICTED})
-PAST = frozenset({Status.SUPERSEDED, Status.EXPIRED})
+CURRENT_AND_PAST = CURRENT | {Status.SUPERSEDED, Status.EXPIRED}
 ROLES = ("user", "assistant", "system", "tool")
-CUE_WEIGHT = 1.0
-"""Multiplier of the role channel for a cue that is near, where the channel has no weight of its
-own: the writer's word needs no catalogue behind it."""
-
-CHANNELS: dict[int, Channel] = {
-    pb.Channel.CHANNEL_VECTOR: Channel.VECTOR,
-    pb.Channel.CHANNEL_KEYWORD: Channel.KEYWORD,
-    pb.Channel.CHANNEL_IDENTIFIER: Channel.IDENTIFIER,
-    pb.Channel.CHANNEL_KEY: Channel.KEY,
-    pb.Channel.CHANNEL_RELEVANCE: Channel.RELEVANCE,
-    pb.Channel.CHANNEL_RELATION: Channel.RELATION,
-    pb.Channel.CHANNEL_ROLE: Channel.ROLE,
-    pb.Channel.CHANNEL_TIME: Channel.TIME,
-}
-"""Channel on the wire -> channel of the ranking; the others have no source of evidence yet."""
-
-WIRE_CHANNELS = {channel: number for number, channel in CHANNELS.items()}
+NO_TIME = TimeAsked()
 
 
 class Ask(NamedTuple):
@@ -54,10 +39,10 @@ class Ask(NamedTuple):
         users: partitions to search, the own one first.
         text: the request; "" when a vector, a memory or only a filter is given.
         turns: texts of the recent turns, oldest first.
-        kinds: kinds wanted; empty = all.
+        spoken: what is embedded of text and turns.
         view: visibility, times and statuses.
         min_score: lowest score; None = below which it says nothing.
-        cue_weight: as `QueryPlan.cue_weight`.
+        multipliers: of the channels.
         degraded: what was changed about the request.
         time: what the request says of time.
     """
@@ -66,16 +51,34 @@ class Ask(NamedTuple):
     users: tuple[str, ...]
     text: str
     turns: tuple[str, ...]
+    spoken: Spoken
     k: int
-    kinds: frozenset[int]
     view: View
     min_score: float | None
     fusion: Fusion
-    weights: dict[Channel, float]
-    cue_weight: float
+    multipliers: Multipliers
     explain: bool
     degraded: tuple[str, ...]
     time: TimeAsked
+
+
+@dataclass(frozen=True, slots=True)
+class Defaults:
+    """What the configuration and the model say where a request does not.
+
+    Attributes:
+        min_score: lowest score to return; None = below which it says nothing.
+        fusion: how channels become one.
+        channels: those that this server's model has.
+        role_weight: multiplier of the role channel.
+        zone: in which the days of a request's words begin.
+    """
+
+    min_score: float | None
+    fusion: Fusion
+    channels: frozenset[Channel]
+    role_weight: float
+    zone: tzinfo
 
 
 def decode(
@@ -101,51 +104,34 @@ def decode(
     if which == "text":
         text = validate.content(request.text, f"{at}text", limits.CONTENT_BYTES_MAX)
     shared = _shared(request, at)
-    kinds = _kinds(request, at)
-    if which is None and not request.HasField("filter") and not kinds:
+    if not _has_kinds(request, at) and which is None and not request.HasField("filter"):
         raise InvalidRequest(
             f"{at}query", "is required (text, vector or memory_id), or else a filter"
         )
     view, degraded = _view(request, scope, call, at)
-    fusion = validate.enum(request.fusion, pb.Fusion, f"{at}fusion")
-    weights = _weights(request, at, default)
+    fusion, min_score = default.fusion, default.min_score
+    if request.fusion:
+        fusion = Fusion(validate.enum(request.fusion, pb.Fusion, f"{at}fusion"))
+    if request.HasField("min_score"):
+        min_score = validate.fraction(request.min_score, f"{at}min_score")
+    made_of_each = multipliers(request, at, default.channels, default.role_weight)
+    turns = _turns(request, at)
+    spoken = speak(text, turns) if text else UNSPOKEN
     return Ask(
-        scope=scope,
-        users=tuple(dict.fromkeys((scope.user_id, *shared))),
-        text=text,
-        turns=_turns(request, at),
-        k=k,
-        kinds=kinds,
-        view=view,
-        min_score=validate.fraction(request.min_score, f"{at}min_score")
-        if request.HasField("min_score")
-        else default.min_score,
-        fusion=Fusion(fusion) if fusion else default.fusion,
-        weights=weights,
-        cue_weight=_cue_weight(request, weights, default),
-        explain=request.explain,
-        degraded=degraded,
-        time=_time(text, view, default.zone),
+        scope,
+        tuple(dict.fromkeys((scope.user_id, *shared))) if shared else (scope.user_id,),
+        text,
+        turns,
+        spoken,
+        k,
+        view,
+        min_score,
+        fusion,
+        made_of_each,
+        request.explain,
+        degraded,
+        _time(spoken.texts[0], view, default.zone) if text else NO_TIME,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Defaults:
-    """What the configuration and the model say where a request does not.
-
-    Attributes:
-        min_score: lowest score to return; None = below which it says nothing.
-        fusion: how channels become one.
-        channels: those that this server's model has.
-        role_weight: multiplier of the role channel.
-        zone: in which the days of a request's words begin.
-    """
-
-    min_score: float | None
-    fusion: Fusion
-    channels: frozenset[Channel]
-    role_weight: float
-    zone: tzinfo
 
 
 def defaults(ranking: RankingSection, channels: frozenset[Channel]) -> Defaults:
@@ -166,33 +152,33 @@ def defaults(ranking: RankingSection, channels: frozenset[Channel]) -> Defaults:
 
 def _shared(request: pb.RecallRequest, at: str) -> Sequence[str]:
     """Users of the shared partitions."""
-    if not request.shared_user_ids:
+    users = request.shared_user_ids
+    if not users:
         return ()
-    validate.count(request.shared_user_ids, f"{at}shared_user_ids", 0, limits.SHARED_USER_COUNT_MAX)
+    validate.count(users, f"{at}shared_user_ids", 0, limits.SHARED_USER_COUNT_MAX)
     return [
         validate.name(user, f"{at}shared_user_ids[{i}]", required=True)
-        for i, user in enumerate(request.shared_user_ids)
+        for i, user in enumerate(users)
     ]
 
 
-def _kinds(request: pb.RecallRequest, at: str) -> frozenset[int]:
-    """Kinds wanted."""
-    if not request.kinds:
-        return frozenset()
-    kinds = frozenset(
-        validate.enum(kind, types_pb2.MemoryKind, f"{at}kinds") for kind in request.kinds
-    )
-    if 0 in kinds:
+def _has_kinds(request: pb.RecallRequest, at: str) -> bool:
+    """Whether kinds are wanted; they are checked."""
+    kinds = request.kinds
+    if not kinds:
+        return False
+    if 0 in {validate.enum(kind, types_pb2.MemoryKind, f"{at}kinds") for kind in kinds}:
         raise InvalidRequest(f"{at}kinds", "must not hold UNSPECIFIED")
-    return kinds
+    return True
 
 
 def _turns(request: pb.RecallRequest, at: str) -> tuple[str, ...]:
     """Texts of the recent turns."""
-    if not request.context:
+    turns = request.context
+    if not turns:
         return ()
-    validate.count(request.context, f"{at}context", 0, limits.CONTEXT_TURN_COUNT_MAX)
-    for i, turn in enumerate(request.context):
+    validate.count(turns, f"{at}context", 0, limits.CONTEXT_TURN_COUNT_MAX)
+    for i, turn in enumerate(turns):
         if turn.role not in ROLES:
             raise InvalidRequest(f"{at}context[{i}].role", f"must be one of {', '.join(ROLES)}")
         validate.name(turn.message_id, f"{at}context[{i}].message_id")
@@ -200,7 +186,7 @@ def _turns(request: pb.RecallRequest, at: str) -> tuple[str, ...]:
             times.from_wire(turn.time, f"{at}context[{i}].time")
     return tuple(
         validate.content(turn.text, f"{at}context[{i}].text", limits.CONTENT_BYTES_MAX)
-        for i, turn in enumerate(request.context)
+        for i, turn in enumerate(turns)
     )
 
 
@@ -211,90 +197,37 @@ def _view(
 
     A time asked about that lies in the future is clamped, and that is said.
     """
-    degraded: list[str] = []
-    now_us = call.now_us
+    now_us, as_of_us, known_at_us = call.now_us, 0, 0
+    degraded: tuple[str, ...] = ()
     if request.HasField("now"):
         if not call.is_admin:
             raise PermissionDenied(f"{at}now: needs the admin role or a test clock")
         now_us = times.from_wire(request.now, f"{at}now")
-
-    def moment(name: str) -> int:
-        """A time asked about; 0 when the request says none."""
-        if not request.HasField(name):
-            return 0
-        asked_us = times.from_wire(getattr(request, name), f"{at}{name}")
-        if asked_us > now_us:
-            degraded.append(f"{name}_clamped")
-        return min(asked_us, now_us)
-
+    if request.HasField("as_of"):
+        as_of_us = times.from_wire(request.as_of, f"{at}as_of")
+        if as_of_us > now_us:
+            as_of_us, degraded = now_us, ("as_of_clamped",)
+    if request.HasField("known_at"):
+        known_at_us = times.from_wire(request.known_at, f"{at}known_at")
+        if known_at_us > now_us:
+            known_at_us, degraded = now_us, (*degraded, "known_at_clamped")
+    statuses = CURRENT_AND_PAST if request.include_superseded else CURRENT
     view = View(
-        now_us=now_us,
-        agent_id=scope.agent_id,
-        admin=call.is_admin,
-        statuses=CURRENT | PAST if request.include_superseded else CURRENT,
-        as_of_us=moment("as_of"),
-        known_at_us=moment("known_at"),
+        now_us,
+        scope.agent_id,
+        call.is_admin,
+        statuses=statuses,
+        as_of_us=as_of_us,
+        known_at_us=known_at_us,
     )
-    return view, tuple(degraded)
+    return view, degraded
 
 
-def _time(text: str, view: View, zone: tzinfo) -> TimeAsked:
-    """What the words of a request say of time, seen from the moment that it asks about.
+def _time(asking: str, view: View, zone: tzinfo) -> TimeAsked:
+    """What the last words of a request say of time, seen from the moment that it asks about.
 
     A long one tells, with times of its own, before it asks.
     """
     at_us = view.as_of_us or view.now_us
-    if not text:
-        return TimeAsked(now_us=at_us)
-    asking = last_words(text)
     named = time_words.windows(asking, Standpoint(at_us, zone))
     return TimeAsked(named, time_words.asks_for_newest(asking), at_us)
-
-
-def _weights(request: pb.RecallRequest, at: str, default: Defaults) -> dict[Channel, float]:
-    """Multipliers: 0 for channels that are not wanted, then the caller's own."""
-    present = default.channels
-    weights = {Channel.ROLE: default.role_weight}
-    wanted = _wanted(request, at)
-    if wanted:
-        known = {CHANNELS[channel] for channel in wanted if channel in CHANNELS} & present
-        if not known:
-            raise InvalidRequest(
-                f"{at}channels", "names only channels that this server does not have yet"
-            )
-        weights = {channel: 0.0 for channel in Channel if channel not in known}
-    for i, item in enumerate(request.weights):
-        number = validate.enum(item.channel, pb.Channel, f"{at}weights[{i}].channel")
-        if CHANNELS.get(number) not in present:
-            raise InvalidRequest(
-                f"{at}weights[{i}].channel", "is not a channel that this server has"
-            )
-        weights[CHANNELS[number]] = validate.fraction(
-            item.weight, f"{at}weights[{i}].weight", high=limits.WEIGHT_MAX
-        )
-    return weights
-
-
-def _wanted(request: pb.RecallRequest, at: str) -> set[int]:
-    """Channels that the request names."""
-    if not request.channels:
-        return set()
-    return {validate.enum(channel, pb.Channel, f"{at}channels") for channel in request.channels} - {
-        0
-    }
-
-
-def _cue_weight(
-    request: pb.RecallRequest, weights: dict[Channel, float], default: Defaults
-) -> float:
-    """Multiplier of cues: the usual one, or the caller's where it says something of their channel.
-
-    A memory is no request, so what is like one asks no cues.
-    """
-    if Channel.ROLE not in default.channels or request.WhichOneof("query") == "memory_id":
-        return 0.0
-    weight = weights.get(Channel.ROLE, 1.0)
-    is_given = bool(set(request.channels) - {0}) or any(
-        CHANNELS.get(item.channel) == Channel.ROLE for item in request.weights
-    )
-    return weight if is_given else weight or CUE_WEIGHT

@@ -9,6 +9,7 @@ import hashlib
 import json
 import unicodedata
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,7 @@ from recalld.storage.record import (
 from recalld.v1 import memory_service_pb2, types_pb2
 
 NO_SOURCE = Source()
+SCOPE_COUNT_MAX = 4_096
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,12 +49,22 @@ class Draft:
 
 def scope(message: types_pb2.Scope, tenant: str, field: str = "scope") -> Scope:
     """The scope of a request."""
+    return _scope(
+        tenant, message.user_id, message.agent_id, message.session_id, message.namespace, field
+    )
+
+
+@lru_cache(SCOPE_COUNT_MAX)
+def _scope(
+    tenant: str, user_id: str, agent_id: str, session_id: str, namespace: str, field: str
+) -> Scope:
+    """A checked scope; callers ask in the same ones again and again."""
     return Scope(
         tenant=tenant,
-        user_id=validate.name(message.user_id, f"{field}.user_id", required=True),
-        agent_id=validate.name(message.agent_id, f"{field}.agent_id"),
-        session_id=validate.name(message.session_id, f"{field}.session_id"),
-        namespace=validate.name(message.namespace, f"{field}.namespace"),
+        user_id=validate.name(user_id, f"{field}.user_id", required=True),
+        agent_id=validate.name(agent_id, f"{field}.agent_id"),
+        session_id=validate.name(session_id, f"{field}.session_id"),
+        namespace=validate.name(namespace, f"{field}.namespace"),
     )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from recalld.server.tokens import CJK
 
@@ -47,18 +48,34 @@ def last_words(text: str) -> str:
     return last
 
 
-def spoken_texts(text: str, turns: Sequence[str]) -> tuple[str, ...]:
-    """What is embedded of a request: how it ends, and the whole of what is talked about.
+class Spoken(NamedTuple):
+    """What is embedded of a request.
+
+    Attributes:
+        texts: how it ends, and the whole of what is talked about; one where both are the same.
+        is_short: whether the whole is no more than relevance knows.
+    """
+
+    texts: tuple[str, ...]
+    is_short: bool
+
+
+UNSPOKEN = Spoken((), is_short=True)
+
+
+def speak(text: str, turns: Sequence[str]) -> Spoken:
+    """What is embedded of a request.
 
     Args:
         text: the request.
         turns: before it, oldest first; of long ones only the end is taken.
-
-    Returns:
-        One text where both are the same, else two.
     """
+    asking = last_words(text)
+    if not turns:
+        # Only a text that is longer than that has an end of its own.
+        return Spoken((text,), is_short=True) if asking == text else Spoken((asking, text), False)
     whole = " ".join([*map(last_words, turns[-TURN_COUNT:]), text])
-    return tuple(dict.fromkeys((last_words(text), whole)))
+    return Spoken((asking, whole), size(whole) <= REQUEST_TOKENS_MAX)
 
 
 def earlier_words(turns: Sequence[str]) -> str:

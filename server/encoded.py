@@ -8,6 +8,7 @@ changed, or ran out, is encoded anew.
 from __future__ import annotations
 
 from collections import OrderedDict
+from functools import lru_cache
 from typing import NamedTuple
 
 from recalld.server import codec
@@ -18,6 +19,7 @@ KEPT_COUNT_MAX = 4_096
 MEMORY = recall_service_pb2.Hit.MEMORY_FIELD_NUMBER
 WIRE_BYTES = 2
 """Wire type of messages, bytes and strings."""
+HEAD_COUNT_MAX = 4_096
 
 
 def field(number: int, body: bytes) -> bytes:
@@ -26,15 +28,22 @@ def field(number: int, body: bytes) -> bytes:
     Args:
         number: of the field, in [1, 15].
         body: the encoded message.
+    """
+    return _head(number, len(body)) + body
+
+
+@lru_cache(HEAD_COUNT_MAX)
+def _head(number: int, size: int) -> bytes:
+    """What stands before the body of a field.
 
     Source: protobuf.dev/programming-guides/encoding, length-delimited records.
     """
-    head, size = bytearray((number << 3 | WIRE_BYTES,)), len(body)
+    head = bytearray((number << 3 | WIRE_BYTES,))
     while size > 0x7F:
         head.append(size & 0x7F | 0x80)
         size >>= 7
     head.append(size)
-    return bytes(head) + body
+    return bytes(head)
 
 
 class _Kept(NamedTuple):

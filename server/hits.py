@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Callable
 from dataclasses import dataclass
-from operator import itemgetter
+from functools import cache
+
+import numpy as np
 
 from recalld.index.plan import Ranking
 from recalld.index.relation import FULL_EVIDENCE
 from recalld.scoring import explain
+from recalld.scoring.best import IS_PAST, SCORE
 from recalld.scoring.masks import Excluded
 from recalld.scoring.params import Channel, Doubt
-from recalld.server.ask import WIRE_CHANNELS
-from recalld.server.indexing import doubt_of
+from recalld.scoring.witness import marks_into
+from recalld.server import encoded
+from recalld.server.channels import WIRE_CHANNELS
 from recalld.storage.record import MemoryRecord
 from recalld.v1 import recall_service_pb2 as pb
 
@@ -31,7 +36,6 @@ RELEVANCE_ALONE = 0.7
 KEYWORD_AGREES = 0.15
 RELATION_AGREES = KEYWORD_AGREES / FULL_EVIDENCE
 """A neighbour that shares words is a reason, but no witness: it is not about this memory."""
-FILTER_ALONE: tuple[str, ...] = ("matches the filter",)
 ROLE_AGREES = 0.1
 """Role score that is worth naming; it is no witness, for it does not know what the text says."""
 CUE_AGREES = 0.5
@@ -40,18 +44,46 @@ TIME_AGREES = 1.0
 """A memory lies in the time asked about, or outside it."""
 PAST_REASON = "past its time"
 INHERITED_REASON = "answers for what it replaced"
+REASONS, PARTS = pb.Hit.REASONS_FIELD_NUMBER, pb.Hit.PARTS_FIELD_NUMBER
+_SCORE_TAG, _BAND_TAG = pb.Hit.SCORE_FIELD_NUMBER << 3 | 1, pb.Hit.BAND_FIELD_NUMBER << 3
+_HEAD = struct.Struct("<BdBB")
+"""The fields `score` and `band`: a tag and eight bytes, a tag and one."""
 
-_SPEAKING = itemgetter(
-    Channel.KEY,
-    Channel.IDENTIFIER,
-    Channel.KEYWORD,
-    Channel.VECTOR,
-    Channel.RELEVANCE,
-    Channel.TIME,
-    Channel.RELATION,
-    Channel.ROLE,
+_CONDITIONS = (
+    (Channel.KEY, 0.0),
+    (Channel.IDENTIFIER, 0.0),
+    (Channel.KEYWORD, KEYWORD_AGREES),
+    (Channel.VECTOR, VECTOR_AGREES),
+    (Channel.TIME, TIME_AGREES),
+    (Channel.RELEVANCE, RELEVANCE_AGREES),
+    (Channel.RELATION, RELATION_AGREES),
+    (Channel.ROLE, ROLE_AGREES),
+    (Channel.RELEVANCE, RELEVANCE_ALONE),
+    (Channel.ROLE, CUE_AGREES),
+    (Channel.KEYWORD, 0.0),
+    (Channel.VECTOR, 0.0),
+    (Channel.RELEVANCE, 0.0),
 )
-DOUBT_REASONS: dict[Doubt, str] = {
+_BITS = [1 << bit for bit in range(len(_CONDITIONS))]
+"""Of the conditions, in the mark of a hit."""
+KEY, IDENTIFIER, WORDS, NEAR, IN_TIME, NEEDED, BESIDE, IN_ROLE, STRONG, TOLD = _BITS[:10]
+FEW_WORDS, FAINTLY_NEAR, FAINTLY_NEEDED = _BITS[10:]
+_CHANNELS = np.array([channel for channel, _ in _CONDITIONS], dtype=np.int64)
+_LEAST = np.array([least for _, least in _CONDITIONS], dtype=np.float64)
+FILTER_MARK = 1 << len(_CONDITIONS)
+"""Nothing was asked but a filter."""
+_REASONS: dict[int, str] = {
+    KEY: "exact key",
+    IDENTIFIER: "exact identifier",
+    WORDS: "shared words",
+    NEAR: "similar meaning",
+    IN_TIME: "in the time asked about",
+    NEEDED: "matters to such requests",
+    BESIDE: "beside what was asked for",
+    IN_ROLE: "its role matters in this situation",
+}
+DOUBT_REASONS: dict[int, str] = {
+    Doubt.NONE: "",
     Doubt.OUTDATED: "possibly outdated",
     Doubt.CONTRADICTED: "contradicted by a stronger speaker",
     Doubt.TENTATIVE: "only mused about",
@@ -68,7 +100,8 @@ DROP_REASONS: dict[int, int] = {
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+# Not frozen, though nobody changes one: that would triple the time to make it.
+@dataclass(slots=True, eq=False)
 class RankedHit:
     """One hit before it is encoded; `ranking` and `place` lead to its parts.
 
@@ -96,38 +129,35 @@ def make_hits(ranking: Ranking, record_of: Callable[[int], MemoryRecord | None])
         ranking: of one partition.
         record_of: record of a label, or None for one that must not go out.
     """
-    is_asked = not math.isinf(ranking.weights.bias)
-    evidence = _heard(ranking) if is_asked else []
-    cues, pasts, heirs = ranking.cues.tolist(), ranking.past.tolist(), ranking.inherited.tolist()
+    labels, doubts, marks = ranking.labels.tolist(), ranking.doubts.tolist(), _marks(ranking)
+    cues = None if ranking.cues is None else ranking.cues.tolist()
+    heirs = None if ranking.inherited is None else ranking.inherited.tolist()
     made = []
-    for place, (label, score) in enumerate(
-        zip(ranking.labels.tolist(), ranking.scores.tolist(), strict=True)
-    ):
+    for place, (label, parts) in enumerate(zip(labels, ranking.parts.tolist(), strict=True)):
         record = record_of(label)
         if record is None:
             continue
-        agreed, reasons = True, FILTER_ALONE
-        if is_asked:
-            cue = _cue_of(record, cues[place])
-            agreed, reasons = _witnesses(evidence[place], record.key, cue)
-        if heirs[place]:
-            reasons = (*reasons, INHERITED_REASON)
-        past = pasts[place]
-        if past:
-            reasons = (*reasons, PAST_REASON)
-        doubt = doubt_of(record)
-        if doubt:
-            reasons = (*reasons, DOUBT_REASONS[doubt])
-        high = agreed and score >= HIGH_SCORE_MIN and not (past or doubt)
+        score, past, mark = parts[SCORE], parts[IS_PAST] > 0, marks[place]
+        cue = "" if cues is None else _cue_of(record, cues[place])
+        agreed, reasons = _told(mark, bool(cue))
+        if mark & KEY:
+            reasons = (f"exact key: {record.key}", *reasons[1:])
+        if cue and mark & IN_ROLE:
+            reasons = (*reasons[:-1], f"a cue of the writer: {cue}")
+        reasons += _against(heirs is not None and heirs[place], past, doubts[place])
+        high = agreed and score >= HIGH_SCORE_MIN and not (past or doubts[place])
         band = pb.CONFIDENCE_BAND_HIGH if high else pb.CONFIDENCE_BAND_LOW
         made.append(RankedHit(record, score, band, reasons, ranking, place, past))
     return made
 
 
-def _heard(ranking: Ranking) -> list[list[float]]:
-    """Evidence of each hit by channel; a channel that was not asked for is no witness."""
-    heard = (ranking.weights.channels > 0)[:, None]
-    listed: list[list[float]] = (ranking.evidence * heard).T.tolist()
+def _marks(ranking: Ranking) -> list[int]:
+    """Which of the conditions each hit meets; a channel that was not asked for is no witness."""
+    if math.isinf(ranking.weights.bias):
+        return [FILTER_MARK] * len(ranking.labels)
+    marks = np.empty(len(ranking.labels), dtype=np.int64)
+    marks_into(ranking.said, ranking.weights.channels, _CHANNELS, _LEAST, marks)
+    listed: list[int] = marks.tolist()
     return listed
 
 
@@ -136,43 +166,37 @@ def _cue_of(record: MemoryRecord, number: int) -> str:
     return record.relevant_when[number] if 0 <= number < len(record.relevant_when) else ""
 
 
-def _witnesses(evidence: list[float], name: str, cue: str) -> tuple[bool, tuple[str, ...]]:
-    """Whether independent channels agree on a memory of some key and cue, and what for."""
-    key, identifier, keyword, vector, relevance, time, relation, role = _SPEAKING(evidence)
-    has_words, is_near = keyword >= KEYWORD_AGREES, vector >= VECTOR_AGREES
-    is_needed = relevance >= RELEVANCE_AGREES
-    reasons = []
-    if key > 0:
-        reasons.append(f"exact key: {name}")
-    if identifier > 0:
-        reasons.append("exact identifier")
-    if has_words:
-        reasons.append("shared words")
-    if is_near:
-        reasons.append("similar meaning")
-    if time >= TIME_AGREES:
-        reasons.append("in the time asked about")
-    if is_needed:
-        reasons.append("matters to such requests")
-    if relation >= RELATION_AGREES:
-        reasons.append("beside what was asked for")
-    if role >= ROLE_AGREES:
-        reasons.append(
-            f"a cue of the writer: {cue}" if cue else "its role matters in this situation"
-        )
-    is_told = bool(cue) and role >= CUE_AGREES
-    is_strong = is_near and relevance >= RELEVANCE_ALONE
-    agreed = key > 0 or identifier > 0 or is_strong or (has_words and (is_near or is_needed))
-    agreed = agreed or (is_told and (is_near or is_needed or has_words))
-    return agreed, tuple(reasons) or (_weak_reason(evidence),)
+@cache
+def _told(mark: int, has_cue: bool) -> tuple[bool, tuple[str, ...]]:
+    """Whether independent channels agree on a memory of some mark, and what speaks for it.
+
+    The reason of a key comes first, that of its role or cue last; neither names it.
+    """
+    if mark == FILTER_MARK:
+        return True, ("matches the filter",)
+    is_backed = bool(mark & (NEAR | NEEDED))
+    is_agreed = (
+        bool(mark & (KEY | IDENTIFIER))
+        or bool(mark & NEAR and mark & STRONG)
+        or bool(mark & WORDS and is_backed)
+        or bool(has_cue and mark & TOLD and (is_backed or mark & WORDS))
+    )
+    reasons = tuple(text for bit, text in _REASONS.items() if mark & bit)
+    return is_agreed, reasons or (_weak_reason(mark),)
 
 
-def _weak_reason(evidence: list[float]) -> str:
+def _weak_reason(mark: int) -> str:
     """What there is of a memory for which no channel speaks up."""
-    if evidence[Channel.KEYWORD] > 0:
+    if mark & FEW_WORDS:
         return "few shared words"
-    is_near = evidence[Channel.VECTOR] > 0 or evidence[Channel.RELEVANCE] > 0
-    return "weak similarity" if is_near else "no evidence"
+    return "weak similarity" if mark & (FAINTLY_NEAR | FAINTLY_NEEDED) else "no evidence"
+
+
+@cache
+def _against(is_heir: bool, past: bool, doubt: int) -> tuple[str, ...]:
+    """Reasons that stand behind those of the channels."""
+    said = (INHERITED_REASON if is_heir else "", PAST_REASON if past else "", DOUBT_REASONS[doubt])
+    return tuple(filter(None, said))
 
 
 def wire_parts(parts: explain.ScoreParts) -> pb.ScoreParts:
@@ -196,22 +220,25 @@ def wire_parts(parts: explain.ScoreParts) -> pb.ScoreParts:
     )
 
 
-def wire_hit(hit: RankedHit, *, with_parts: bool) -> pb.Hit:
-    """A hit as it goes out, but for its memory."""
-    message = pb.Hit(score=hit.score, band=hit.band, reasons=hit.reasons)
+def wire_hit(hit: RankedHit, memory: bytes, *, with_parts: bool) -> bytes:
+    """An encoded hit; `memory` is its encoded first field."""
+    parts = b""
     if with_parts:
-        message.parts.CopyFrom(wire_parts(explain.parts(hit.ranking, hit.place)))
-    return message
+        message = wire_parts(explain.parts(hit.ranking, hit.place))
+        parts = encoded.field(PARTS, message.SerializeToString())
+    reasons = [encoded.field(REASONS, reason.encode()) for reason in hit.reasons]
+    head = _HEAD.pack(_SCORE_TAG, hit.score, _BAND_TAG, hit.band)
+    return b"".join((memory, head, parts, *reasons))
 
 
 def excluded(rankings: list[Ranking], k: int, returned: int) -> list[tuple[int, int]]:
     """What was left out: reasons of the contract and how many, in the order of the reasons."""
     counts: dict[int, int] = {}
     for ranking in rankings:
-        for reason, count in enumerate(ranking.excluded.tolist()):
-            if count and reason in DROP_REASONS:
-                drop = DROP_REASONS[reason]
-                counts[drop] = counts.get(drop, 0) + count
+        counted = ranking.excluded.tolist()
+        for reason, drop in DROP_REASONS.items():
+            if counted[reason]:
+                counts[drop] = counts.get(drop, 0) + counted[reason]
     left = sum(ranking.matched for ranking in rankings) - returned
     if left > 0:
         drop = pb.DROP_REASON_OVER_K if returned >= k else pb.DROP_REASON_BELOW_CUT

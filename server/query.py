@@ -17,12 +17,7 @@ from recalld.scoring.params import Channel
 from recalld.server import access, validate
 from recalld.server.ask import Ask
 from recalld.server.call import Call
-from recalld.server.conversation import (
-    REQUEST_TOKENS_MAX,
-    earlier_words,
-    size,
-    spoken_texts,
-)
+from recalld.server.conversation import Spoken, earlier_words
 from recalld.server.indexing import embedded_text
 from recalld.server.models import Models
 from recalld.server.partition import Partition
@@ -50,7 +45,8 @@ def text_weights(texts: Sequence[str]) -> tuple[float, ...]:
     return (1.0, *[CONTEXT_WEIGHT] * (len(texts) - 1))
 
 
-@dataclass(frozen=True, slots=True)
+# Not frozen, though nobody changes one: that would triple the time to make it.
+@dataclass(slots=True)
 class Query:
     """What the channels are asked: the request itself, and what the recent turns add.
 
@@ -84,7 +80,7 @@ async def make_query(
 ) -> Query:
     """All that the channels are asked; without a vector in time, the words alone."""
     query = await _read(models, request, asked, chosen, call, field)
-    is_weighed = asked.weights.get(Channel.ROLE, 1.0) > 0
+    is_weighed = asked.multipliers.weights.get(Channel.ROLE, 1.0) > 0
     vectors = query.vectors.get(models.current.fingerprint)
     if roles is None or vectors is None or not asked.text or not is_weighed:
         return query
@@ -106,7 +102,7 @@ async def _read(
     which = request.WhichOneof("query")
     path = f"{field}.{which}" if field else str(which)
     if which == "vector":
-        given = validate.vector(request.vector, path, models.current.dim)[np.newaxis]
+        given = validate.vector(request.vector, path, models.current.dim).reshape(1, -1)
         vectors = {models.current.fingerprint: given}
         return Query(vectors, (), degraded=_unasked(chosen, vectors))
     if which == "memory_id":
@@ -114,38 +110,46 @@ async def _read(
         return _like(request.memory_id, asked, chosen, call, models)
     if which is None or not chosen:
         return Query({}, ())
-    said = spoken_texts(asked.text, asked.turns)
     texts = (asked.text, earlier_words(asked.turns)) if asked.turns else (asked.text,)
     readings: tuple[Reading | None, ...] = ()
+    asked_of = _models_of(chosen, models)
     try:
         wait_s = EMBED_SHARE_MAX * call.remaining_s()
-        asked_of = _models_of(chosen, models)
-        dims = {model.fingerprint: model.dim for model in asked_of}
         pending = {
-            model.fingerprint: model.submit(said, is_query=True, owner=call.tenant, within_s=wait_s)
+            model.fingerprint: model.submit(
+                asked.spoken.texts, is_query=True, owner=call.tenant, within_s=wait_s
+            )
             for model in asked_of
         }
-        degraded = _unasked(chosen, pending)
-        if all(one.done() for one in pending.values()):
-            found = {name: one.result() for name, one in pending.items()}
-            return replace(by_vectors(found, said, texts, dims), degraded=degraded)
-        # The words are looked up while the model is at work on another core.
-        weights = text_weights(texts)
-        readings = tuple(
-            part.index.read(texts, weights, asked.time)
-            if len(part.index) <= INLINE_ROW_COUNT_MAX
-            else None
-            for part in chosen
-        )
-        left_s = call.remaining_s()
-        wait_s = left_s - max(EMBED_RESERVE_S, EMBED_RESERVE_SHARE * left_s)
-        async with asyncio.timeout(None if left_s == float("inf") else max(0.0, wait_s)):
-            found = {name: await asyncio.wrap_future(one) for name, one in pending.items()}
+        if not all(one.done() for one in pending.values()):
+            # The words are looked up while the model is at work on another core.
+            readings = _readings(chosen, texts, asked)
+            left_s = call.remaining_s()
+            wait_s = left_s - max(EMBED_RESERVE_S, EMBED_RESERVE_SHARE * left_s)
+            async with asyncio.timeout(None if left_s == float("inf") else max(0.0, wait_s)):
+                for one in pending.values():
+                    await asyncio.wrap_future(one)
+        found = {name: one.result() for name, one in pending.items()}
     except TimeoutError:
         return Query({}, texts, degraded=("embedder_deadline",), readings=readings)
     except EmbedQueueFull:
         return Query({}, texts, degraded=("embedder_overloaded",))
-    return replace(by_vectors(found, said, texts, dims), degraded=degraded, readings=readings)
+    dims = {model.fingerprint: model.dim for model in asked_of}
+    query = by_vectors(found, asked.spoken, texts, dims)
+    return replace(query, degraded=_unasked(chosen, found), readings=readings)
+
+
+def _readings(
+    chosen: Sequence[Partition], texts: tuple[str, ...], asked: Ask
+) -> tuple[Reading | None, ...]:
+    """What the words say already in partitions that are searched on the event loop."""
+    weights = text_weights(texts)
+    return tuple(
+        part.index.read(texts, weights, asked.time)
+        if len(part.index) <= INLINE_ROW_COUNT_MAX
+        else None
+        for part in chosen
+    )
 
 
 def _models_of(chosen: Sequence[Partition], models: Models) -> list[BatchingEmbedder]:
@@ -156,13 +160,15 @@ def _models_of(chosen: Sequence[Partition], models: Models) -> list[BatchingEmbe
 
 def _unasked(chosen: Sequence[Partition], vectors: Container[str]) -> tuple[str, ...]:
     """What `degraded` says where a partition is not asked by vectors of its own model."""
-    is_whole = all(part.index.fingerprint in vectors for part in chosen)
-    return () if is_whole else ("reembedding",)
+    for part in chosen:
+        if part.index.fingerprint not in vectors:
+            return ("reembedding",)
+    return ()
 
 
 def by_vectors(
     vectors: Mapping[str, NDArray[np.float32]],
-    said: Sequence[str],
+    spoken: Spoken,
     texts: tuple[str, ...],
     dims: Mapping[str, int],
 ) -> Query:
@@ -171,12 +177,11 @@ def by_vectors(
     Likeness is asked of the whole of what was said, what is needed of the request alone; and both
     the other way round, a little less, unless the whole is more than relevance knows.
     """
-    if len(said) == 1:
+    if len(spoken.texts) == 1:
         return Query(vectors, texts)
-    is_short = size(said[1]) <= REQUEST_TOKENS_MAX
     crossed = {}
     for name, (request, whole) in vectors.items():
-        dim, turned = dims[name], whole if is_short else request
+        dim, turned = dims[name], whole if spoken.is_short else request
         crossed[name] = np.block([[whole[:dim], request[dim:]], [request[:dim], turned[dim:]]])
     return Query(crossed, texts, vector_weights=(1.0, REQUEST_WEIGHT))
 

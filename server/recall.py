@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import count, zip_longest
+from itertools import count
 
 from recalld.index.conditions import Filter, LabelIn
 from recalld.index.generation import Reading
@@ -34,12 +34,7 @@ from recalld.server.models import Models
 from recalld.server.partition import Partition
 from recalld.server.partitions import Partitions
 from recalld.server.partners import conflicts, with_partners
-from recalld.server.query import (
-    INLINE_ROW_COUNT_MAX,
-    Query,
-    make_query,
-    text_weights,
-)
+from recalld.server.query import INLINE_ROW_COUNT_MAX, Query, make_query, text_weights
 from recalld.server.roles import Roles
 from recalld.server.sections import RankingSection
 from recalld.server.timings import spend
@@ -49,10 +44,13 @@ from recalld.server.writer import Writer
 from recalld.storage.record import MemoryRecord
 from recalld.v1 import recall_service_pb2 as pb
 
+Search = tuple[Partition, QueryPlan, Reading | None]
+"""A partition, the question put to it, and what the words say of it already."""
 HITS = pb.RecallResponse.HITS_FIELD_NUMBER
 
 
-@dataclass(frozen=True, slots=True)
+# Not frozen, though nobody changes one: that would triple the time to make it.
+@dataclass(slots=True)
 class Found:
     """The outcome of a recall.
 
@@ -121,8 +119,8 @@ class Recall:
         size = 0
         for hit in found.hits:
             memory = self.encoded.get(hit.record, found.now_us)
-            others = hits.wire_hit(hit, with_parts=request.explain).SerializeToString()
-            sent.append(encoded.field(HITS, memory + others))
+            body = hits.wire_hit(hit, memory, with_parts=request.explain)
+            sent.append(encoded.field(HITS, body))
             size += len(sent[-1])
             if size > RESPONSE_BYTES_MAX:
                 response.degraded.append("response_size")
@@ -166,33 +164,42 @@ class Recall:
         embedded_s = call.clock.monotonic_s()
         call.check_deadline()
         is_traced = self.traces.wants(asked.explain)
+        readings = query.readings or (None,) * len(chosen)
         searched = [
             (part, self._plan(asked, condition, query, part), reading or pinned(part, is_traced))
-            for part, condition, reading in zip_longest(
-                chosen, compiled[: len(chosen)], query.readings
-            )
+            # Of a user who has nothing there is a filter, and no partition.
+            for part, condition, reading in zip(chosen, compiled, readings, strict=False)
         ]
         rankings = [await self._search(*part) for part in searched]
-
-        async def among(part: Partition, condition: Filter) -> list[RankedHit]:
-            """Hits of the same request among some rows of a partition."""
-            whole = Filter(must=(compiled[chosen.index(part)], condition))
-            plan = self._plan(asked, whole, query, part, min_score=0.0)
-            return self._collect(asked, [part], [await self._search(part, plan, None)], call)
-
         ranked = self._collect(asked, chosen, rankings, call)[: asked.k]
-        ranked = await with_partners(ranked, chosen, among, asked.k)
+        is_disputed = any(hit.record.conflict_group for hit in ranked)
+        if is_disputed:
+            ranked = await self._with_partners(ranked, asked, searched, call)
         own: list[RankedHit] = []
         is_all = False
         if own_max > 0 and chosen and chosen[0].user_id == asked.scope.user_id:
             own, is_all = await self._uncut(asked, chosen[0], compiled[0], query, own_max, call)
         response = bare_answer(next(self.names), asked, chosen, rankings, ranked, query, held)
-        if any(hit.record.conflict_group for hit in ranked):
+        if is_disputed:
             sees = partial(access.may_see, scope=asked.scope, call=call)
             response.conflicts.extend(conflicts(ranked, chosen, sees))
         spend(response.timings, call, started_s, embedded_s)
         traced = make_traced(asked, call, searched, rankings) if is_traced else None
         return Found(response, ranked, own, is_all, asked.text, asked.view.now_us, traced)
+
+    async def _with_partners(
+        self, ranked: list[RankedHit], asked: Ask, searched: Sequence[Search], call: Call
+    ) -> list[RankedHit]:
+        """The hits, and what contradicts them, ranked by the same plans without a cut."""
+        plans = {part.user_id: plan for part, plan, _ in searched}
+
+        async def among(part: Partition, condition: Filter) -> list[RankedHit]:
+            """Hits of the same request among some rows of a partition."""
+            plan = plans[part.user_id]
+            narrow = replace(plan, filter=Filter((plan.filter, condition)), min_score=0.0)
+            return self._collect(asked, [part], [await self._search(part, narrow, None)], call)
+
+        return await with_partners(ranked, [part for part, _, _ in searched], among, asked.k)
 
     async def _uncut(
         self,
@@ -243,8 +250,8 @@ class Recall:
             k=k or asked.k,
             fusion=asked.fusion,
             min_score=asked.min_score if min_score is None else min_score,
-            weights=asked.weights,
-            cue_weight=asked.cue_weight,
+            weights=asked.multipliers.weights,
+            cue_weight=asked.multipliers.cue,
             exclude_labels=query.excluded,
             roles=query.roles if fingerprint == self.models.current.fingerprint else None,
             time=asked.time,
@@ -264,18 +271,18 @@ class Recall:
         self, asked: Ask, chosen: list[Partition], rankings: list[Ranking], call: Call
     ) -> list[RankedHit]:
         """Hits of all partitions in one order: score, then newer, then stored later."""
+        tenant, statuses = call.tenant, asked.view.statuses
         about_now = not (asked.view.as_of_us or asked.view.known_at_us)
 
         def record_of(part: Partition, label: int) -> MemoryRecord | None:
             """The record, unless it is not of this partition or was replaced since the search."""
             record = part.records.get(label)
-            if (
-                record is None
-                or record.scope.user_id != part.user_id
-                or record.scope.tenant != call.tenant
-            ):
+            if record is None:
                 return None
-            return None if about_now and record.status not in asked.view.statuses else record
+            where = record.scope
+            if where.user_id != part.user_id or where.tenant != tenant:
+                return None
+            return None if about_now and record.status not in statuses else record
 
         collected: list[RankedHit] = []
         for part, ranking in zip(chosen, rankings, strict=True):

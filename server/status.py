@@ -96,7 +96,6 @@ INTERNAL_ONLY: frozenset[type[Exception]] = frozenset(
         index_errors.CatalogueInvalid,
         index_errors.BadLabel,
         index_errors.BadPlan,
-        index_errors.IndexDamaged,
         scoring_errors.ScoringError,
         scoring_errors.BadScoringInput,
     }

@@ -7,12 +7,10 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from recalld.server.errors import InvalidRequest
 from recalld.server.limits import TIME_MAX_US, TIME_MIN_US
-from recalld.v1.recall_service_pb2 import Timings
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
@@ -64,15 +62,3 @@ def parse_rfc3339(text: str, field: str) -> int:
     if moment.tzinfo is None:
         raise InvalidRequest(field, "must say its zone, for example 2026-12-02T14:00:00Z")
     return check((moment - EPOCH) // MICROSECOND, field)
-
-
-def set_spent(timings: Timings, ended_s: float, started_s: float, embedded_s: float) -> None:
-    """Fill in the time that a recall spent, from readings of a monotonic clock."""
-    for target, elapsed_s in (
-        (timings.total, ended_s - started_s),
-        (timings.embed, embedded_s - started_s),
-        (timings.search, ended_s - embedded_s),
-    ):
-        target.CopyFrom(
-            Duration(nanos=int(elapsed_s * 1e9) % 1_000_000_000, seconds=int(elapsed_s))
-        )

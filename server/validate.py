@@ -15,6 +15,7 @@ import numpy as np
 from google.protobuf.struct_pb2 import Struct, Value
 from numpy.typing import NDArray
 
+from recalld.scoring.scan import unit_into
 from recalld.server.errors import InvalidRequest
 from recalld.server.limits import LANGUAGE_BYTES_MAX, NAME_BYTES_MAX, STRUCT_DEPTH_MAX
 from recalld.v1 import types_pb2
@@ -135,16 +136,14 @@ def vector(message: types_pb2.Vector, field: str, dim: int) -> NDArray[np.float3
         raise InvalidRequest(
             field, f"has {given.shape[0]} elements; this server's embedder has {dim}"
         )
-    # A signalling NaN would have numpy warn, in the middle of the log.
-    with np.errstate(invalid="ignore"):
-        wide = given.astype(np.float64)
-    # One element that is not finite makes the length so; the others' squares cannot overflow.
-    norm = math.sqrt(float(wide @ wide))
-    if not math.isfinite(norm):
+    unit = np.empty(dim, dtype=np.float32)
+    # One element that is not finite makes the length so.
+    length = unit_into(given, unit)
+    if not math.isfinite(length):
         raise InvalidRequest(field, "must hold finite numbers only")
-    if norm < 1e-12:
+    if length < 1e-12:
         raise InvalidRequest(field, "must not be zero")
-    return np.ascontiguousarray(wide / norm, dtype=np.float32)
+    return unit
 
 
 def plain(message: Struct, field: str) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from recalld.scoring.scan import (
     rescore_into,
     roughly_nearest_into,
     scan_into,
+    unit_into,
 )
 from tests.scoring import naive
 
@@ -172,3 +173,16 @@ def test_the_first_unfit_part_is_found(kinds):
     assert first_unfit(np.hstack([first, parts]), 2, 1e-3) == (bad[0] if bad else -1)
     bad = [i for i, kind in enumerate(kinds) if kind != "unit"]
     assert first_unfit(parts, 1, 1e-3) == (bad[0] if bad else -1)
+
+
+@given(hnp.arrays(np.float32, st.integers(1, 400), elements=st.floats(width=32)))
+def test_a_vector_is_stretched_to_length_one(vector):
+    """Its length is that of float64, finite where every element is, and 1 afterwards."""
+    unit = np.empty_like(vector)
+    length = unit_into(vector, unit)
+    expected = float(np.sqrt(np.square(vector.astype(np.float64)).sum()))
+    assert np.isfinite(length) == np.all(np.isfinite(vector))
+    if np.isfinite(length) and length > 0:
+        assert length == pytest.approx(expected, rel=1e-12)
+        twin = (vector.astype(np.float64) / expected).astype(np.float32)
+        assert np.allclose(unit, twin, rtol=2e-7, atol=1e-44)

@@ -12,7 +12,9 @@ from recalld.scoring.sketch import (
     add_reach_into,
     bits_of,
     leave_out_into,
+    levels_into,
     reach_into,
+    turn_into,
 )
 
 FLOATS = st.floats(-2, 2, width=32)
@@ -41,6 +43,47 @@ def test_reach_equals_signs_times_levels(seed, words, count):
     spread = np.hypot(width * terms[2], blur * terms[0])
     expected = terms[0] * dots + terms[1] + shift + spread
     assert np.allclose(reach, expected, rtol=1e-4, atol=1e-3)
+
+
+def turned(vector, signs):
+    """Each round: signs, then a Hadamard matrix over the first or the last columns."""
+    dim, vector = len(vector), vector.astype(np.float64)
+    width = 1 << (dim.bit_length() - 1)
+    places = np.arange(width)
+    ones = [[(row & column).bit_count() for column in places.tolist()] for row in places.tolist()]
+    matrix = (-1.0) ** np.array(ones) / np.sqrt(width)
+    for number, flips in enumerate(signs):
+        vector = vector * flips
+        start = (dim - width) * (number % 2)
+        vector[start : start + width] = matrix @ vector[start : start + width]
+    return vector
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 70), st.integers(0, 4))
+def test_turning_is_a_product_of_hadamard_matrices(seed, dim, rounds):
+    """Rows are turned as the naive product turns them, and keep their lengths."""
+    random = np.random.default_rng(seed)
+    signs = np.where(random.random((rounds, dim)) < 0.5, -1, 1).astype(np.float32)
+    vectors = random.standard_normal((3, dim)).astype(np.float32)
+    found = vectors.copy()
+    turn_into(signs, found)
+    assert np.allclose(found, [turned(vector, signs) for vector in vectors], atol=1e-5)
+    assert np.allclose(np.linalg.norm(found, axis=1), np.linalg.norm(vectors, axis=1), rtol=1e-5)
+
+
+@given(hnp.arrays(np.float32, st.integers(1, 130), elements=FLOATS))
+def test_levels_are_the_nearest_odd_numbers(values):
+    """The planes hold odd levels within a step of each column; lengths are those of the rest."""
+    planes, lengths = np.zeros((PLANE_COUNT, -(-len(values) // 64)), np.uint64), np.empty(3, "f4")
+    levels_into(values, planes, lengths)
+    step = lengths[0]
+    assert step >= np.abs(values).max() / LEVEL_MAX * (1 - 1e-6)
+    columns = np.arange(len(values))
+    bits = planes[:, columns // 64] >> (columns % 64).astype(np.uint64) & np.uint64(1)
+    levels = 2 * (bits.T @ 2.0 ** np.arange(PLANE_COUNT)) - LEVEL_MAX
+    left = values - step * levels
+    assert np.all(np.abs(left) <= step * (1 + 1e-5))
+    assert np.allclose(lengths[1:], [np.linalg.norm(values), np.linalg.norm(left)], atol=1e-5)
 
 
 def packed(bits):

@@ -10,10 +10,12 @@ from hypothesis import strategies as st
 from recalld.server.conversation import (
     EARLIER_CHARS_MAX,
     REQUEST_TOKENS_MAX,
+    TURN_COUNT,
+    Spoken,
     earlier_words,
     last_words,
     size,
-    spoken_texts,
+    speak,
 )
 from recalld.server.query import REQUEST_WEIGHT, by_vectors
 
@@ -50,13 +52,24 @@ def test_last_words_are_of_the_text(text: str) -> None:
 
 def test_one_text_where_nothing_was_said_before() -> None:
     """A short request by itself is embedded once."""
-    assert spoken_texts("recommend a snack", ()) == ("recommend a snack",)
+    assert speak("recommend a snack", ()) == (("recommend a snack",), True)
+
+
+@given(
+    st.text(min_size=1, max_size=400).filter(str.strip), st.lists(st.text("ab 好。.", max_size=99))
+)
+def test_the_whole_is_short_where_its_size_is(text: str, turns: list[str]) -> None:
+    """What is embedded begins with the last words, and is short as the whole's own size says."""
+    said, is_short = speak(text, turns)
+    whole = " ".join([*map(last_words, turns[-TURN_COUNT:]), text])
+    assert said == tuple(dict.fromkeys((last_words(text), whole)))
+    assert is_short == (size(whole) <= REQUEST_TOKENS_MAX)
 
 
 def test_the_last_two_turns_belong_to_what_is_talked_about() -> None:
     """The request is embedded alone and with the two turns before it; of a long one, its end."""
     turns = ("forgotten", MAIL * 3 + "What a week.", "tell me")
-    request, whole = spoken_texts("any ideas?", turns)
+    request, whole = speak("any ideas?", turns).texts
     assert request == "any ideas?"
     assert whole.endswith("What a week. tell me any ideas?")
     assert "forgotten" not in whole
@@ -71,7 +84,9 @@ def test_words_of_earlier_turns_are_bounded() -> None:
 def test_likeness_of_the_whole_and_need_of_the_request() -> None:
     """The first vector has the whole's likeness and the request's need, the second the reverse."""
     vectors = np.array([[1, 2, 10, 20], [3, 4, 30, 40]], dtype=np.float32)
-    query = by_vectors({"m": vectors}, ("ask", "told. ask"), ("ask", "told."), {"m": 2})
+    query = by_vectors(
+        {"m": vectors}, Spoken(("ask", "told. ask"), True), ("ask", "told."), {"m": 2}
+    )
     assert query.vectors["m"] is not None
     assert query.vectors["m"].tolist() == [[3, 4, 10, 20], [1, 2, 30, 40]]
     assert query.vector_weights == (1.0, REQUEST_WEIGHT)
@@ -80,6 +95,7 @@ def test_likeness_of_the_whole_and_need_of_the_request() -> None:
 def test_need_is_never_asked_of_a_long_whole() -> None:
     """Where the whole is longer than relevance knows, only the request says what is needed."""
     vectors = np.array([[1, 2, 10, 20], [3, 4, 30, 40]], dtype=np.float32)
-    query = by_vectors({"m": vectors}, ("ask", MAIL * 3), ("ask", MAIL), {"m": 2})
+    spoken = Spoken(("ask", MAIL * 3), is_short=False)
+    query = by_vectors({"m": vectors}, spoken, ("ask", MAIL), {"m": 2})
     assert query.vectors["m"] is not None
     assert query.vectors["m"].tolist() == [[3, 4, 10, 20], [1, 2, 10, 20]]

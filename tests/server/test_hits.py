@@ -5,11 +5,23 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from recalld.index.plan import Ranking
+from recalld.scoring.best import IS_PAST, PART_COUNT, SCORE
+from recalld.scoring.masks import EXCLUDED_COUNT
+from recalld.scoring.params import Channel as Source
+from recalld.scoring.params import Doubt
+from recalld.scoring.params import Fusion as Plain
+from recalld.scoring.rank import Weights
+from recalld.server.hits import make_hits, wire_hit
 from recalld.v1 import recall_service_pb2 as pb
 from recalld.v1 import types_pb2
 from tests.server.core import DAY_US, NOW_US, Core, memory, scope, timestamp
+from tests.server.ranked import HIGH, LOW, record
 from tests.server.test_recall import fill
 
 Channel = pb.Channel
@@ -140,3 +152,85 @@ async def test_a_batch_has_the_same_reasons(core: Core) -> None:
     for answer in batch.responses:
         assert list(answer.hits) == list(alone.hits)
         assert answer.hits[0].HasField("parts")
+
+
+def said_of(values: list[float], key: str, cue: str) -> tuple[bool, list[str]]:
+    """Whether channels agree on a memory, and what speaks for it: the rules, one by one."""
+    says = dict(zip(Source, values, strict=True))
+    words, near = says[Source.KEYWORD] >= 0.15, says[Source.VECTOR] >= 0.5
+    needed = says[Source.RELEVANCE] >= 0.5
+    role = f"a cue of the writer: {cue}" if cue else "its role matters in this situation"
+    reasons = [
+        reason
+        for holds, reason in (
+            (says[Source.KEY] > 0, f"exact key: {key}"),
+            (says[Source.IDENTIFIER] > 0, "exact identifier"),
+            (words, "shared words"),
+            (near, "similar meaning"),
+            (says[Source.TIME] >= 1, "in the time asked about"),
+            (needed, "matters to such requests"),
+            (says[Source.RELATION] >= 0.25, "beside what was asked for"),
+            (says[Source.ROLE] >= 0.1, role),
+        )
+        if holds
+    ]
+    if not reasons:
+        is_faint = says[Source.VECTOR] > 0 or says[Source.RELEVANCE] > 0
+        faint = "weak similarity" if is_faint else "no evidence"
+        reasons = ["few shared words" if says[Source.KEYWORD] > 0 else faint]
+    agreed = says[Source.KEY] > 0 or says[Source.IDENTIFIER] > 0
+    agreed = agreed or (near and says[Source.RELEVANCE] >= 0.7) or (words and (near or needed))
+    told = cue != "" and says[Source.ROLE] >= 0.5
+    return agreed or (told and (near or needed or words)), reasons
+
+
+LEVELS = st.sampled_from([0.0, 1e-6, 0.1, 0.15, 0.25, 0.4, 0.5, 0.7, 0.99, 1.0])
+MADE = st.tuples(
+    st.lists(LEVELS, min_size=len(Source), max_size=len(Source)),
+    st.sampled_from([0.3, 0.5, 0.9]),  # score
+    st.booleans(),  # past
+    st.sampled_from([*Doubt]),
+    st.sampled_from([-1, 0, 1]),  # cue
+    st.booleans(),  # heir
+)
+
+
+@given(
+    st.lists(MADE, max_size=5),
+    st.lists(st.booleans(), min_size=len(Source), max_size=len(Source)),
+    st.booleans(),
+)
+def test_bands_and_reasons_follow_the_rules(
+    made: list[tuple[Any, ...]], asked: list[bool], explain: bool
+) -> None:
+    """Every hit has the band and reasons of the naive rules, and is decoded as it was encoded."""
+    count = len(made)
+    said = np.array([one[0] * 2 for one in made], np.float32).reshape(count, 2 * len(Source))
+    parts = np.zeros((count, PART_COUNT), np.float32)
+    parts[:, SCORE] = [one[1] for one in made]
+    parts[:, IS_PAST] = [one[2] for one in made]
+    weights = Weights(Plain.WEIGHTED, np.array(asked, np.float32), -1.0)
+    numbers = np.arange(1, count + 1)
+    ranking = Ranking(
+        *(numbers, numbers, parts, said, said, weights),
+        doubts=np.array([one[3] for one in made], np.uint8),
+        matched=count,
+        considered=count,
+        excluded=np.zeros(EXCLUDED_COUNT, np.int64),
+        cues=np.array([one[4] for one in made], np.int64),
+        inherited=np.array([one[5] for one in made], np.bool_),
+    )
+    records = {n: record("x", n, key=f"k{n}", relevant_when=("snacks",)) for n in numbers.tolist()}
+    found = make_hits(ranking, records.get)
+    against = ("", "possibly outdated", "contradicted by a stronger speaker", "only mused about")
+    for hit, (values, score, past, doubt, cue, heir) in zip(found, made, strict=True):
+        heard = [float(np.float32(v)) if asked[n] else 0.0 for n, v in enumerate(values)]
+        agreed, reasons = said_of(heard, hit.record.key, "snacks" if cue == 0 else "")
+        reasons += ["answers for what it replaced"] * heir + ["past its time"] * past
+        reasons += [against[doubt]] * (doubt > 0)
+        is_high = agreed and score >= 0.5 and not past and not doubt
+        wire = pb.Hit.FromString(wire_hit(hit, b"", with_parts=explain))
+        assert list(wire.reasons) == list(hit.reasons) == reasons
+        assert wire.band == hit.band == (HIGH if is_high else LOW)
+        assert wire.score == hit.score == float(np.float32(score))
+        assert wire.HasField("parts") == explain
