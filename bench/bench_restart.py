@@ -4,7 +4,8 @@
 
 Users of a thousand memories each. Ready means that the server says so and has answered one recall.
 Then every user is asked once, so that whatever is loaded on demand is loaded, and resident memory
-is held against the bytes of vectors and text, less what an empty server takes.
+is held against the bytes of vectors and text, less what an empty server takes. The model-free
+embedder stores one vector of a memory; the default model stores two.
 """
 
 import argparse

@@ -101,13 +101,6 @@ class _Pieces(NamedTuple):
             self.identifiers[piece] = identifiers
         self.words[piece] = words
 
-    def told(self, piece: str) -> _Told | None:
-        """What is known of a piece, or None."""
-        words = self.words.get(piece)
-        if words is None:
-            return None
-        return words, self.stopped.get(piece, ()), self.identifiers.get(piece, ())
-
 
 class Analyzer:
     """Turns text into tokens.
@@ -138,37 +131,38 @@ class Analyzer:
         folded = self._folder.fold(text)
         pieces = folded.split()
         known = self._known
-        found = list(map(known.words.get, pieces))
+        found: list[Sequence[str] | None] = list(map(known.words.get, pieces))
+        met: dict[str, _Told] = {}
         if None in found:
-            return self._met(folded, pieces)
+            if _SPACED_QUANTITY.search(folded):
+                read, stopped, identifiers = self._read(folded)
+                return Tokens(tuple(read or stopped), frozenset(identifiers))
+            # No other run crosses a blank, so each piece is what it always was.
+            both = list(zip(pieces, found, strict=True))
+            met = {piece: self._read(piece) for piece, words in both if words is None}
+            found = [met[piece][0] if words is None else words for piece, words in both]
+            self._keep(met)
         words = tuple(chain.from_iterable(found))  # type: ignore[arg-type]
-        identifiers = NONE
+        named = NONE
         if not known.identifiers.keys().isdisjoint(pieces):
             told = [known.identifiers[piece] for piece in pieces if piece in known.identifiers]
-            identifiers = frozenset(chain.from_iterable(told))
+            named = frozenset(chain.from_iterable(told))
+        for _, _, identifiers in met.values():
+            named = named.union(identifiers) if identifiers else named
         if not words:
-            words = tuple(chain.from_iterable([known.stopped.get(piece, ()) for piece in pieces]))
-        return Tokens(words, identifiers)
+            silent = [met[p][1] if p in met else known.stopped.get(p, ()) for p in pieces]
+            words = tuple(chain.from_iterable(silent))
+        return Tokens(words, named)
 
-    def _met(self, folded: str, pieces: list[str]) -> Tokens:
-        """Read a text with new pieces, and keep what these say for the next time."""
-        if _SPACED_QUANTITY.search(folded):
-            words, stopped, identifiers = self._read(folded)
-            return Tokens(tuple(words or stopped), frozenset(identifiers))
-        # No other run crosses a blank, so each piece is what it always was.
-        known = self._known
-        read = [known.told(piece) or self._read(piece) for piece in pieces]
+    def _keep(self, met: dict[str, _Told]) -> None:
+        """Keep what pieces say for the next time."""
         if len(self._known.words) >= PIECE_CACHE_COUNT_MAX:
             # Not cleared: who looks into the old one finds it whole.
             self._known = _Pieces({}, {}, {})
-        for piece, told in zip(pieces, read, strict=True):
+        for piece, told in met.items():
             # A number may belong to the unit that follows it.
             if len(piece) <= PIECE_CHARS_MAX and not piece[-1].isdigit():
                 self._known.keep(piece, *map(tuple, told))
-        words = [word for words, _, _ in read for word in words]
-        stopped = [word for _, stopped, _ in read for word in stopped]
-        named = frozenset(name for _, _, identifiers in read for name in identifiers)
-        return Tokens(tuple(words or stopped), named)
 
     def _read(self, folded: str) -> _Told:
         """Words, stop words and identifiers of folded text, in reading order."""

@@ -49,18 +49,16 @@ class Folder:
                 return text
             return _ODD.sub(" ", text)
         text = _ODD.sub(" ", unicodedata.normalize("NFKC", text)).translate(_APOSTROPHES)
-        if self._traditional.search(text):
+        if not self._traditional.isdisjoint(text):
             # By phrase, not by character: 乾隆 keeps its 乾, 乾燥 loses it.
             text = str(self._converter.convert(text))
         return text
 
 
-def _traditional_only() -> re.Pattern[str]:
-    """Match any character that simplified text never holds, so that most texts skip conversion."""
+def _traditional_only() -> frozenset[str]:
+    """Characters that simplified text never holds, so that most texts skip conversion."""
     table = Path(opencc.__file__).parent / "dictionary" / "TSCharacters.txt"
-    changed = []
-    for line in table.read_text(encoding="utf-8").splitlines():
-        source, _, targets = line.partition("\t")
-        if source and source not in targets.split():
-            changed.append(source)
-    return re.compile("[" + "".join(changed) + "]")
+    lines = (line.partition("\t") for line in table.read_text(encoding="utf-8").splitlines())
+    return frozenset(
+        source for source, _, targets in lines if source and source not in targets.split()
+    )

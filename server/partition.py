@@ -83,8 +83,8 @@ class Partition:
         self._labels: dict[str, int] = {}
         self._slots: dict[Slot, list[int]] = {}
         self._past: dict[Slot, list[int]] = {}
-        # By hash: the identities themselves would be a second copy of much of a record.
-        self._identities: dict[int, tuple[int, ...]] = {}
+        # Of what says the same: whole identities would be a second copy of much of a record.
+        self._sayings: dict[bytes, tuple[int, ...]] = {}
         self._binding: set[int] = set()
         self._groups: dict[str, list[int]] = {}
         self._text_bytes = 0
@@ -135,7 +135,7 @@ class Partition:
     def same_as(self, record: MemoryRecord) -> list[MemoryRecord]:
         """Current records that say the same thing: more than one only after an undo or an edit."""
         wanted = identity_of(record)
-        found = (self.records[label] for label in self._identities.get(hash(wanted), ()))
+        found = (self.records[label] for label in self._sayings.get(record.content_hash, ()))
         return [one for one in found if identity_of(one) == wanted]
 
     def current(self) -> Iterator[MemoryRecord]:
@@ -158,13 +158,15 @@ class Partition:
             slot = slot_of(record)
             book = self._book(record)
             if slot is not None and book is not None:
-                book.setdefault(slot, []).append(record.label)
+                if slot in book:
+                    book[slot].append(record.label)
+                else:  # Made with its one entry, it has no room for more.
+                    book[slot] = [record.label]
             if record.conflict_group:
                 self._groups.setdefault(record.conflict_group, []).append(record.label)
             if record.status in CURRENT:
-                identity = hash(identity_of(record))
-                same = self._identities.get(identity, ())
-                self._identities[identity] = (*same, record.label)
+                same = self._sayings.get(record.content_hash, ())
+                self._sayings[record.content_hash] = (*same, record.label)
                 if is_binding(record):
                     self._binding.add(record.label)
 
@@ -192,10 +194,10 @@ class Partition:
         if record.conflict_group:
             _drop(self._groups, record.conflict_group, record.label)
         if record.status in CURRENT:
-            identity = hash(identity_of(record))
-            left = tuple(n for n in self._identities.pop(identity) if n != record.label)
+            said = record.content_hash
+            left = tuple(n for n in self._sayings.pop(said) if n != record.label)
             if left:
-                self._identities[identity] = left
+                self._sayings[said] = left
         self._binding.discard(record.label)
 
 

@@ -42,7 +42,6 @@ COPY_COUNT_KEY = "copy_count"
 
 # What DuckDB names the files of a database: itself, its log, and two beside the log.
 _FILE_ENDS = ("", WAL_SUFFIX, f"{WAL_SUFFIX}.checkpoint", f"{WAL_SUFFIX}.recovery")
-_LOCKED_MESSAGE = "Could not set lock"
 # DuckDB tells the system's refusals in the system's words only; they say nothing of the data.
 _REFUSALS = (
     errno.ENOSPC,
@@ -55,8 +54,8 @@ _REFUSALS = (
     errno.ENFILE,
 )
 _COUNT_COPY = (
-    "INSERT OR REPLACE INTO {alias}.meta SELECT '" + COPY_COUNT_KEY + "', "
-    "coalesce(max(value::BIGINT), 0) + 1 FROM {alias}.meta WHERE key = '" + COPY_COUNT_KEY + "'"
+    "INSERT OR REPLACE INTO copied.meta SELECT '" + COPY_COUNT_KEY + "', "
+    "coalesce(max(value::BIGINT), 0) + 1 FROM copied.meta WHERE key = '" + COPY_COUNT_KEY + "'"
 )
 
 Connection = duckdb.DuckDBPyConnection
@@ -64,7 +63,7 @@ Connect = Callable[[Path], Connection]
 
 
 class DuckDBFile:
-    """An open database file; also a `queries.Reader` and a `migrate.Connection`."""
+    """An open database file, at which `readers` are; a `queries.Reader`, a `migrate.Connection`."""
 
     def __init__(self, path: Path, connection: Connection, connect: Connect) -> None:
         """Takes over an open connection.
@@ -77,7 +76,7 @@ class DuckDBFile:
         self._path = path
         self._connection = connection
         self._connect = connect
-        self._readers = Readers()
+        self.readers = Readers()
         self._is_open = True
         self._appenders: dict[str, duckdb.Appender] = {}
         with translated(path):
@@ -117,12 +116,12 @@ class DuckDBFile:
     def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """See `queries.Reader.rows`."""
         with self._cursor() as cursor:
-            return cursor.execute(sql, parameters).fetchall()
+            return _selected(cursor, sql, parameters).fetchall()
 
     def arrays(self, sql: str, parameters: Sequence[object] = ()) -> dict[str, NDArray[Any]]:
         """See `queries.Reader.arrays`."""
         with self._cursor() as cursor:
-            return cursor.execute(sql, parameters).fetchnumpy()
+            return _selected(cursor, sql, parameters).fetchnumpy()
 
     def columns(self, sql: str, parameters: Sequence[object] = ()) -> dict[str, list[Any]]:
         """See `queries.Reader.columns`."""
@@ -144,16 +143,15 @@ class DuckDBFile:
         """
         assert target in copy_paths(self._path)
         assert not target.exists()
-        alias = "copied"
         try:
             with self._cursor() as cursor:
                 (source,) = cursor.execute("SELECT current_database()").fetchone() or ("",)
-                cursor.execute(f"ATTACH {_text(target.resolve())} AS {alias}")
+                cursor.execute(f"ATTACH {_text(target.resolve())} AS copied")
                 try:
-                    cursor.execute(f"COPY FROM DATABASE {_name(source)} TO {alias}")
-                    cursor.execute(_COUNT_COPY.format(alias=alias))
+                    cursor.execute(f"COPY FROM DATABASE {_name(source)} TO copied")
+                    cursor.execute(_COUNT_COPY)
                 finally:
-                    cursor.execute(f"DETACH {alias}")
+                    cursor.execute("DETACH copied")
             if wal_path(target).exists():
                 raise CopyFailed(target, "its log was not moved into it")
         except StorageError as error:
@@ -185,7 +183,7 @@ class DuckDBFile:
             except Exception as error:
                 failures.append(error)
 
-        with self._readers.nobody():
+        with self.readers.nobody():
             before = self._copy_count()
             self.execute("FORCE CHECKPOINT")
             self._reopen(put)
@@ -204,12 +202,12 @@ class DuckDBFile:
         Raises:
             Corrupt, OSError, FileRefused: it does not open; until it does, reads are StoreClosed.
         """
-        with self._readers.nobody():
+        with self.readers.nobody():
             self._reopen(meanwhile)
 
     def close(self) -> None:
         """Ends reading and releases the file; waits for reads at work."""
-        with self._readers.nobody():
+        with self.readers.nobody():
             self._is_open = False
             self._close()
 
@@ -235,7 +233,7 @@ class DuckDBFile:
 
     @contextmanager
     def _cursor(self) -> Iterator[Connection]:
-        reading = self._readers.reading(self.require_open)
+        reading = self.readers.reading(self.require_open)
         with translated(self._path), reading, self._root.cursor() as cursor:
             yield cursor
 
@@ -248,7 +246,7 @@ def translated(path: Path) -> Iterator[None]:
     except duckdb.OutOfMemoryException as error:
         raise StorageError(f"{path}: memory_limit_bytes is too small: {error}") from error
     except duckdb.Error as error:
-        if _LOCKED_MESSAGE in str(error):
+        if "Could not set lock" in str(error):
             raise DirectoryLocked(path.parent, read_holder(path.parent)) from error
         for number in _REFUSALS:
             if os.strerror(number) in str(error):
@@ -280,10 +278,18 @@ def connect(path: Path, *, memory_limit_bytes: int, read_only: bool = False) -> 
         # Afterwards: once these hold, the settings above are refused.
         allowed = (str(copy.resolve()) + end for copy in copy_paths(path) for end in _FILE_ENDS)
         texts = ", ".join(_text(Path(file)) for file in allowed)
-        connection.execute(f"SET allowed_paths = [{texts}]")
-        connection.execute("SET enable_external_access = false")
-        connection.execute("SET lock_configuration = true")
+        connection.execute(f"SET allowed_paths = [{texts}]; SET enable_external_access = false")
+        # The limit stays open to the block cache, and to no read.
+        connection.execute("SET allowed_configs = ['memory_limit']; SET lock_configuration = true")
     return connection
+
+
+def _selected(cursor: Connection, sql: str, parameters: Sequence[object]) -> Connection:
+    """The result of one SELECT; a read is nothing else, not even a setting."""
+    statements = cursor.extract_statements(sql)
+    if [one.type for one in statements] != [duckdb.StatementType.SELECT]:
+        raise duckdb.InvalidInputException("a read is one SELECT")
+    return cursor.execute(statements[0], parameters)
 
 
 def _text(path: Path) -> str:

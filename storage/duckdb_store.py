@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from recalld.storage import commands, database_file, duckdb_file, room, rules, wal
+from recalld.storage.block_cache import BlockCache
 from recalld.storage.counters import Counters
 from recalld.storage.database_file import size_bytes
 from recalld.storage.duckdb_file import DuckDBFile
@@ -101,6 +102,7 @@ class DuckDBStore(SqlReads):
             means = (self._file, self._file, self._run, self._sync_new_wal)
             self.traces, self.purges = SqlTraces(*means), SqlPurges(*means)
             self.sealed, self.renewals = SqlSealed(*means), SqlRenewals(*means)
+            self._blocks = BlockCache(self._file, self._run, options.memory_limit_bytes)
         except BaseException:
             self._file.close()
             raise

@@ -37,6 +37,24 @@ class Readers:
             self._changed.wait_for(lambda: not self._is_alone)
             self._is_alone = True
             self._changed.wait_for(lambda: not self._active_count)
+        with self._alone():
+            yield
+
+    @contextmanager
+    def nobody_now(self) -> Iterator[bool]:
+        """As `nobody` where no reader is inside at this moment; else False, and nobody waits."""
+        with self._changed:
+            is_free = not (self._is_alone or self._active_count)
+            self._is_alone = self._is_alone or is_free
+        if is_free:
+            with self._alone():
+                yield True
+        else:
+            yield False
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """What follows when it is taken: others come in again afterwards."""
         try:
             yield
         finally:

@@ -99,7 +99,7 @@ _SHARED = tuple(
     name
     for name, kind in COLUMNS
     if (kind == "BIGINT" and name.endswith("_us"))
-    or name in ("key", "language", "conflict_group", "settled_group", *_SOURCE)
+    or name in ("key", "language", "conflict_group", "settled_group", "revision", *_SOURCE)
 )
 
 # A frozen record's own initialiser takes half of the time of a load: field by field is faster.
@@ -167,6 +167,9 @@ def memories_of(columns: Mapping[str, Sequence[Any]]) -> list[StoredMemory]:
     # Most rows have a time more than once, and a language, key or session with others.
     known: dict[Any, Any] = {}
     shared = {name: list(map(known.setdefault, columns[name], columns[name])) for name in _SHARED}
+    # Apart, since 1.0 is equal to 1.
+    given: dict[float, float] = {}
+    shared["confidence"] = list(map(given.setdefault, *2 * (columns["confidence"],)))
     columns = {**columns, **shared}
     made_of = {
         "scope": _scopes(columns),

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from recalld.storage.block_cache import BlockCache
 from recalld.storage.duckdb_file import DuckDBFile
 from recalld.storage.queries import Queries
 from recalld.storage.sizes import Partition, Tally
@@ -14,10 +15,11 @@ from recalld.storage.store import StoredMemory
 
 
 class SqlReads:
-    """What a store is asked about rows; the store itself sets the two attributes."""
+    """What a store is asked about rows; the store itself sets the attributes."""
 
     _file: DuckDBFile
     _queries: Queries
+    _blocks: BlockCache
 
     def newest_request_us(self) -> int:
         """See `Store.newest_request_us`."""
@@ -41,4 +43,11 @@ class SqlReads:
     ) -> Iterator[StoredMemory]:
         """See `Store.load_partition`; a scan of two columns if need be, then the rows."""
         self._file.require_open()
-        return self._queries.load_partition(tenant, user_id, labels)
+        return self._loaded(tenant, user_id, labels)
+
+    def _loaded(
+        self, tenant: str, user_id: str, labels: NDArray[np.int64] | None
+    ) -> Iterator[StoredMemory]:
+        yield from self._queries.load_partition(tenant, user_id, labels)
+        if labels is not None:
+            self._blocks.settle(labels)
