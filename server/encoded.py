@@ -8,6 +8,7 @@ changed, or ran out, is encoded anew.
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -74,3 +75,8 @@ class EncodedMemories:
         if len(self._kept) > self._kept_max:
             self._kept.popitem(last=False)
         return body
+
+    def discard(self, labels: Iterable[int]) -> None:
+        """Drop what is kept of records that are to leave nothing behind."""
+        for label in labels:
+            self._kept.pop(label, None)

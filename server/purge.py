@@ -16,6 +16,7 @@ from itertools import chain
 from recalld.server import conflicts, doubts, times
 from recalld.server.call import Call
 from recalld.server.change import Change
+from recalld.server.encoded import EncodedMemories
 from recalld.server.indexing import embedded_text
 from recalld.server.keeping import Eraser
 from recalld.server.limits import FORGET_ID_COUNT_MAX
@@ -51,6 +52,7 @@ class Purge:
     writer: Writer
     models: Models
     traces: Traces
+    encoded: EncodedMemories
     eraser: Eraser
     examples: list[Example] = field(default_factory=list)
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
@@ -123,6 +125,7 @@ class Purge:
         async for some in pieces.slices(gone):
             texts = [(embedded_text(one), one.content, *one.relevant_when) for one in some]
             self.models.discard(list(chain.from_iterable(texts)))
+            self.encoded.discard([one.label for one in some])
         await self.traces.forget_user(partition.tenant, partition.user_id)
 
     async def receipt(self, tenant: str, purge_id: str) -> pb.PurgeReceipt:

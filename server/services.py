@@ -182,7 +182,9 @@ class Table:
             start_time_us=parts.start_time_us,
             started_s=parts.started_s,
         )
-        purge = Purge(parts.store, parts.writer, parts.models, parts.traces, parts.eraser)
+        purge = Purge(
+            parts.store, parts.writer, parts.models, parts.traces, recall.encoded, parts.eraser
+        )
         self._handlers.update(
             {
                 "Remember": Remember(
