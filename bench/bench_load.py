@@ -20,7 +20,7 @@ from recalld.bench import goals
 from recalld.bench.corpus import DIM, fill, serving, unit_vectors
 from recalld.bench.echo import METHOD, echo_process
 from recalld.bench.load import RECALL_METHOD, percentiles, raw_call
-from recalld.bench.open_loop import Outcomes, Request, sender_to
+from recalld.bench.open_loop import OK, Outcomes, Request, sender_to
 from recalld.bench.report import QUICK, Cell, Figure, Report, Table, command, progress, provenance
 from recalld.bench.requests import REMEMBER_METHOD, by_key, by_vector, write
 from recalld.index.hash_embedder import HashEmbedder
@@ -128,7 +128,13 @@ def _cells(outcomes: Outcomes) -> list[Cell]:
     times_s = (latency.p50_s, latency.p95_s, latency.p99_s, latency.p999_s)
     late_s = percentiles(outcomes.sent_late_s).p99_s
     shown = [f"{1e3 * time_s:.2f}" for time_s in times_s]
-    return [f"{outcomes.sent_per_s:.0f}", *shown, outcomes.errors, f"{1e3 * late_s:.2f}"]
+    return [f"{outcomes.sent_per_s:.0f}", *shown, _told(outcomes), f"{1e3 * late_s:.2f}"]
+
+
+def _told(outcomes: Outcomes) -> Cell:
+    """How many calls were not answered, and with what status instead."""
+    codes = (f"{code.name} {n}" for code, n in outcomes.codes.items() if code is not OK)
+    return outcomes.errors and f"{outcomes.errors}: {', '.join(codes)}"
 
 
 def _figures(kind: str, outcomes: Outcomes) -> dict[str, Figure]:
