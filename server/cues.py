@@ -34,8 +34,8 @@ CORRECTING = re.compile(
 """What was said before was wrong."""
 
 NEGATING = re.compile(
-    r"\b(?:not|no|never|none|nor|neither|without|cannot|nobody|nothing)\b|n['’]t\b"
-    r"|不(?!过|仅|但|错|同|久|断|管|论|然)|没(?!准)|无(?!线|锡|论)|(?<![特区分级性个类差])别(?!人|的|墅)|未(?!来)|禁止|勿|莫",
+    r"\b(?:not|no|never|none|nor|neither|without|nobody|nothing)\b|(?<=\bcan)not\b|n['’]t\b"
+    r"|不(?!过(?!敏(?!感))|仅|但|错|同|久|断|管|论|然)|没(?!准)|无(?!线|锡|论)|(?<![特区分级性个类差])别(?!人|的|墅)|未(?!来)|禁止|勿|莫",
 )
 """The statement denies."""
 

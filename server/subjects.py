@@ -12,7 +12,7 @@ import re
 from typing import NamedTuple
 
 from recalld.index.analyzer import STOP_WORDS
-from recalld.server.claims import Claim
+from recalld.server.claims import HAN, Claim
 
 RELATING = frozenset("在是有到从共约花为和给才只就已每第过于")
 WORD_COUNT_MAX, HAN_COUNT_MAX = 2, 4
@@ -125,9 +125,14 @@ def _are_named_apart(one: Claim, other: Claim) -> bool:
     names, other_names = begins.names - other_begins.names, other_begins.names - begins.names
     if not names or not other_names:
         return False
-    return not any(name in other.folded for name in names) and not any(
-        name in one.folded for name in other_names
-    )
+    speaks_of_it = any(_is_said(name, other) for name in names)
+    return not speaks_of_it and not any(_is_said(name, one) for name in other_names)
+
+
+def _is_said(name: str, claim: Claim) -> bool:
+    """Whether a text holds a name, as a whole word where words end."""
+    pattern = re.escape(name) if HAN.match(name) else rf"\b{re.escape(name)}\b"
+    return bool(re.search(pattern, claim.folded))
 
 
 def _named(claim: Claim) -> Named | None:

@@ -160,6 +160,10 @@ def test_a_full_stop_is_no_part_of_an_identifier(text: str) -> None:
 @pytest.mark.parametrize(
     ("one", "other", "denied"),
     [
+        ("我对花生过敏", "我对花生不过敏", True),
+        ("Paul can swim", "Paul cannot swim", True),
+        ("I am allergic to nuts", "I'm not allergic to nuts", True),
+        ("他不过是个孩子", "他是个孩子", False),
         ("Dogs are allowed in room 301", "Dogs are not allowed in room 301", True),
         (
             "The garage door opens to the street",

@@ -39,6 +39,8 @@ def test_things_of_other_numbers(one: str, other: str, expected: bool) -> None:
         ("Customer Ann Abel pays by card", "Customer Ben Cole pays by card", True),
         ("The patient Ann Abel is on insulin", "The patient Ben Cole was discharged", True),
         ("Mia is vegetarian", "Tom eats meat", True),
+        ("Customer Paul pays by card", "Customer Tom pays by card", True),
+        ("Ann is vegetarian", "Joanna is not vegetarian", True),
         ("Mia never eats meat", "Tom also eats meat on Fridays", True),
         ("Dr. Hahn works on Mondays", "Dr. Okoro works on Tuesdays", True),
         ("客户王芳用卡付款", "客户李强付现金", True),
