@@ -187,11 +187,12 @@ class Course:
     container: E5Container
     states: States
     pairs: Path
+    kept_out: Sequence[Pair]
+    pool: Sequence[str]
 
     def measure(self, model: RelevanceEncoder) -> dict[str, float]:
         """Figures of a model on the items kept out."""
-        training, kept_out = split(read_pairs(self.pairs))
-        return measure(model, self.states, kept_out, make_pool(training))
+        return measure(model, self.states, self.kept_out, self.pool)
 
 
 def run(course: Course, settings: Settings, out: Path) -> None:
@@ -276,7 +277,9 @@ def main(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
     torch.set_num_threads(given.threads)
     container = E5Container(read_weights(None, cache_dir(environment)))
     states = States(container, container.shape.layers - LAYERS, given.threads)
-    make(Course(container, states, given.pairs), given.work, given.out)
+    training, kept_out = split(read_pairs(given.pairs))
+    course = Course(container, states, given.pairs, kept_out, make_pool(training))
+    make(course, given.work, given.out)
     return 0
 
 

@@ -27,7 +27,7 @@ _DIGITS = {word: str(number) for number, word in enumerate(_NUMERALS.split())}
 _HAN_DIGITS = str.maketrans("〇零一二两三四五六七八九", "001223456789")
 _LIGHT = frozenset({"a", "an", "the", "that", "is", "are", "am", "be", "do", "does", "so", "very"})
 _LIGHT |= frozenset("的了是着呢吧啊呀哦正已经") | {"really", "just", "also", "please", "been"}
-_BEING = re.compile(r"['’](?:m|re)\b|(?<=\b[hi][et])['’]s\b|(?<=\bshe)['’]s\b")
+_CONTRACTED = re.compile(r"['’](?:m|re)\b|(?<=\b[hi][et])['’]s\b|(?<=\bshe)['’]s\b")
 _WITHOUT_NOT = {"ca": "can", "wo": "will"}
 _SPEAKER = frozenset({"i", "my", "me", "mine", "we", "our", "us", "我", "们", "咱"})
 
@@ -157,7 +157,7 @@ class Claim:
     @cached_property
     def affirmed(self) -> tuple[str, ...]:
         """What is left of its words, in order, without what denies: stems, the speaker one way."""
-        words = Claim(_BEING.sub("", cues.NEGATING.sub(" ", self.folded))).bare
+        words = Claim(_CONTRACTED.sub("", cues.NEGATING.sub(" ", self.folded))).bare
         return tuple(_stem(_WITHOUT_NOT.get(word, word)) for word in words)
 
     @cached_property
