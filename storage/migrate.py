@@ -19,7 +19,7 @@ from recalld.storage.errors import Corrupt, FormatTooNew
 from recalld.storage.record import Status
 from recalld.storage.tombstones import KEY_BYTES
 
-FORMAT_VERSION = 6
+FORMAT_VERSION = 7
 TOMBSTONE_KEY = "tombstone_key"
 """Row of the table meta: the secret of the tombstones' hashes, in hex."""
 
@@ -119,6 +119,33 @@ def _sixth(connection: Connection) -> None:
     )
 
 
+def _seventh(connection: Connection) -> None:
+    """7: the fields that no statement reads are one column.
+
+    The last of them becomes that column, and the others go: a second table would hold all there
+    is in memory, since its key does not fit beside the rows of a large one.
+    """
+    enums = ("key_cardinality", "importance", "stated_by", "visibility")
+    integers = (
+        *("source_turn", "event_time_us", "valid_from_us", "valid_to_us", "confirm_time_us"),
+        *("expire_time_us", "forget_time_us", "last_used_time_us", "access_count"),
+        *("superseded_from_us", "superseded_time_us"),
+    )
+    texts = (
+        *("source_session_id", "source_message_id", "source_uri"),
+        *("superseded_by", "conflict_group", "settled_group"),
+    )
+    numbers = [(name, 2) for name in enums] + [(name, 16) for name in integers]
+    numbers += [(f"strlen({name})", 8) for name in texts]
+    digits = " || ".join(f"lpad(hex({name}::BIGINT), {size}, '0')" for name, size in numbers)
+    details = " || ".join((f"unhex({digits})", *(f"encode({name})" for name in texts)))
+    *others, last = (*enums, *texts, *integers)
+    connection.execute(f"ALTER TABLE memories ALTER COLUMN {last} TYPE BLOB USING {details}")
+    connection.execute(f"ALTER TABLE memories RENAME COLUMN {last} TO details")
+    for name in others:
+        connection.execute(f"ALTER TABLE memories DROP COLUMN {name}")
+
+
 # The next format adds its step here and its schema to schema.sql; a step never changes afterwards.
 STEPS: tuple[Step, ...] = (
     Step(1, _second),
@@ -126,6 +153,7 @@ STEPS: tuple[Step, ...] = (
     Step(3, _fourth),
     Step(4, _fifth),
     Step(5, _sixth),
+    Step(6, _seventh),
 )
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from recalld.storage import rows
 from recalld.storage.migrate import TOMBSTONE_KEY, Connection
 from recalld.storage.purge import Legacy, PurgeOrder, StoredPurge
-from recalld.storage.queries import LABEL_FLOOR_KEY, Reader
+from recalld.storage.queries import LABEL_FLOOR_KEY, REVISIONS, Reader
 from recalld.storage.record import Scope
 from recalld.storage.sql_part import SqlPart
 from recalld.storage.tombstones import Claim, Hasher, Tombstones, table_of
@@ -79,7 +79,7 @@ class SqlPurges(SqlPart):
             key=self.tombstones.hasher.key,
             tombstones=tuple(table_of(self._reader.rows(_TOMBSTONES))),
             purges=tuple(StoredPurge(*row) for row in purges),
-            revisions=dict(self._reader.rows("SELECT tenant, revision FROM tenants")),
+            revisions=dict(self._reader.rows(REVISIONS)),
         )
 
     def adopt(self, legacy: Legacy) -> None:
@@ -99,8 +99,7 @@ class SqlPurges(SqlPart):
         """
 
         def write() -> None:
-            sql = "SELECT tenant, revision FROM tenants"
-            own = dict(self._connection.execute(sql).fetchall())
+            own = dict(self._connection.execute(REVISIONS).fetchall())
             for tenant in sorted(own.keys() | revisions.keys()):
                 revision = max(own.get(tenant, 0), revisions.get(tenant, 0)) + 1
                 sql = "INSERT OR REPLACE INTO tenants VALUES (?, ?)"
@@ -190,10 +189,11 @@ class SqlPurges(SqlPart):
     def _delete(self, labels: Sequence[int]) -> None:
         """Removes rows, their sealed originals and their renewals.
 
-        The highest label stays known, since labels are never used again.
+        The highest label and the revisions stay known: neither is ever used again.
         """
         if not labels:
             return
+        self._connection.execute(f"INSERT OR REPLACE INTO tenants {REVISIONS}")
         sql = "SELECT coalesce(max(value::BIGINT), 0) FROM meta WHERE key = ?"
         (floor,) = self._connection.execute(sql, [LABEL_FLOOR_KEY]).fetchone()
         sql = "INSERT OR REPLACE INTO meta VALUES (?, ?)"

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recalld.storage import rows
+from recalld.storage.details import FIXED_BYTES
 from recalld.storage.errors import Corrupt
 from recalld.storage.requests import RecentRequests, request_size_bytes
 from recalld.storage.sizes import Partition, Tally
@@ -27,6 +28,12 @@ CHECK_LOOKUP_COUNT = 100
 SCATTERED_SPAN_MIN, LOOKUP_COUNT_MAX = 5_000, 1_000
 LABEL_FLOOR_KEY = "label_floor"
 """Row of the table meta: labels up to this number were given out, also if no row has them."""
+
+REVISIONS = (
+    "SELECT tenant, max(revision) FROM (SELECT tenant, revision FROM tenants UNION ALL "
+    "SELECT tenant, revision FROM memories) GROUP BY tenant"
+)
+"""Each tenant's revision, in any format: the newest of its own row and of all its memories."""
 
 _MEMORY_NAMES = rows.names(rows.COLUMNS)
 _REQUEST_NAMES = rows.names(rows.REQUEST_COLUMNS)
@@ -64,7 +71,7 @@ class Queries:
 
     def revisions(self) -> dict[str, int]:
         """Returns each tenant's revision."""
-        return dict(self._reader.rows("SELECT tenant, revision FROM tenants"))
+        return dict(self._reader.rows(REVISIONS))
 
     def label_max(self) -> int:
         """Returns the highest label that a row has or a purged one had; 0 = there was none."""
@@ -167,6 +174,7 @@ class Queries:
         for rule, condition in (
             ("vector is not whole float32 values", "octet_length(embedding) % 4 <> 0"),
             ("vectors of cues are not whole float32", "octet_length(cue_embedding) % 4 <> 0"),
+            ("details are cut short", f"octet_length(details) < {FIXED_BYTES}"),
             (
                 "cues are not JSON",
                 "relevant_when_json <> '' AND NOT json_valid(relevant_when_json)",

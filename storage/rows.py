@@ -1,4 +1,4 @@
-"""Between a stored memory and its flat row: one column per field, in the order of schema.sql.
+"""Between a stored memory and its flat row, in the order of schema.sql; see `details.py` for one.
 
 Knows names, SQL types and the order of columns, and no database library. Vectors are
 little-endian float32, cues a JSON array of texts ("" = none).
@@ -13,12 +13,12 @@ import json
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import repeat
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from recalld.storage import details
 from recalld.storage.record import MemoryRecord, Scope, Source
 from recalld.storage.store import StoredMemory, StoredRequest
 
@@ -33,39 +33,19 @@ COLUMNS: tuple[tuple[str, str], ...] = (
     ("kind", "UTINYINT"),
     ("content", "VARCHAR"),
     ("key", "VARCHAR"),
-    ("key_cardinality", "UTINYINT"),
     ("value_json", "VARCHAR"),
     ("metadata_json", "VARCHAR"),
     ("relevant_when_json", "VARCHAR"),
-    ("importance", "UTINYINT"),
     ("confidence", "DOUBLE"),
-    ("stated_by", "UTINYINT"),
-    ("source_session_id", "VARCHAR"),
-    ("source_turn", "BIGINT"),
-    ("source_message_id", "VARCHAR"),
-    ("source_uri", "VARCHAR"),
-    ("visibility", "UTINYINT"),
     ("language", "VARCHAR"),
-    ("event_time_us", "BIGINT"),
-    ("valid_from_us", "BIGINT"),
-    ("valid_to_us", "BIGINT"),
     ("create_time_us", "BIGINT"),
     ("update_time_us", "BIGINT"),
-    ("confirm_time_us", "BIGINT"),
-    ("expire_time_us", "BIGINT"),
-    ("forget_time_us", "BIGINT"),
-    ("last_used_time_us", "BIGINT"),
-    ("access_count", "BIGINT"),
     ("status", "UTINYINT"),
-    ("superseded_by", "VARCHAR"),
-    ("conflict_group", "VARCHAR"),
     ("content_hash", "BLOB"),
     ("revision", "BIGINT"),
     ("embedding", "BLOB"),
     ("fingerprint", "VARCHAR"),
-    ("settled_group", "VARCHAR"),
-    ("superseded_from_us", "BIGINT"),
-    ("superseded_time_us", "BIGINT"),
+    ("details", "BLOB"),
     ("cue_embedding", "BLOB"),
 )
 REQUEST_COLUMNS: tuple[tuple[str, str], ...] = (
@@ -83,22 +63,15 @@ SEALED_COLUMNS: tuple[tuple[str, str], ...] = (
 )
 TENANT_COLUMNS: tuple[tuple[str, str], ...] = (("tenant", "VARCHAR"), ("revision", "BIGINT"))
 
-_NAMES = tuple(name for name, _ in COLUMNS)
-# Runs of fields that columns and record have in the same order and form.
-_PLAIN = _NAMES[_NAMES.index("visibility") : _NAMES.index("content_hash")]
-_SINCE_2 = _NAMES[_NAMES.index("settled_group") : _NAMES.index("cue_embedding")]
-INTEGERS = tuple(name for name, kind in COLUMNS if kind == "BIGINT" and name in _PLAIN + _SINCE_2)
-"""The 64-bit fields of a record that a caller's numbers end up in, beside those of its source."""
 _SCOPE = ("tenant", "user_id", "agent_id", "session_id", "namespace")
-_SOURCE = ("source_session_id", "source_turn", "source_message_id", "source_uri")
+_SOURCE = ("source.session_id", "source.turn", "source.message_id", "source.uri")
 _NO_SOURCE = Source()
 _VECTOR_TYPE = np.dtype("<f4")
 
-
 _SHARED = tuple(
     name
-    for name, kind in COLUMNS
-    if (kind == "BIGINT" and name.endswith("_us"))
+    for name in (*(name for name, _ in COLUMNS), *details.FIELDS)
+    if name.endswith("_us")
     or name in ("key", "language", "conflict_group", "settled_group", "revision", *_SOURCE)
 )
 
@@ -107,13 +80,11 @@ _PUT = {
     field.name: vars(MemoryRecord)[field.name].__set__ for field in dataclasses.fields(MemoryRecord)
 }
 
-_plain, _since_2 = attrgetter(*_PLAIN), attrgetter(*_SINCE_2)
-
 
 def row_of(memory: StoredMemory) -> tuple[object, ...]:
     """Flattens a memory into the values of `COLUMNS`."""
     record = memory.record
-    scope, source = record.scope, record.source
+    scope = record.scope
     return (
         record.label,
         record.id,
@@ -125,23 +96,19 @@ def row_of(memory: StoredMemory) -> tuple[object, ...]:
         int(record.kind),
         record.content,
         record.key,
-        int(record.key_cardinality),
         record.value_json,
         record.metadata_json,
         json.dumps(record.relevant_when, ensure_ascii=False) if record.relevant_when else "",
-        int(record.importance),
         record.confidence,
-        int(record.stated_by),
-        source.session_id,
-        source.turn,
-        source.message_id,
-        source.uri,
-        *_plain(record),
+        record.language,
+        record.create_time_us,
+        record.update_time_us,
+        int(record.status),
         record.content_hash,
         record.revision,
         _blob(memory.vector),
         memory.fingerprint,
-        *_since_2(record),
+        details.packed(record),
         _blob(memory.cues),
     )
 
@@ -162,8 +129,9 @@ def memories_of(columns: Mapping[str, Sequence[Any]]) -> list[StoredMemory]:
             `cue_embedding` None or as many bytes per cue.
 
     Raises:
-        ValueError: a vector's bytes, a row's cues or their vectors are malformed.
+        ValueError: a vector's bytes, a row's cues, their vectors or its details are malformed.
     """
+    columns = {**columns, **details.columns_of(columns["label"], columns["details"])}
     # Most rows have a time more than once, and a language, key or session with others.
     known: dict[Any, Any] = {}
     shared = {name: list(map(known.setdefault, columns[name], columns[name])) for name in _SHARED}

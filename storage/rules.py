@@ -8,20 +8,20 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from operator import attrgetter
 
 import numpy as np
 
+from recalld.storage import details
 from recalld.storage.errors import Corrupt, InvalidBatch
 from recalld.storage.record import (
     Importance,
     KeyCardinality,
     Kind,
-    MemoryRecord,
     StatedBy,
     Status,
     Visibility,
 )
-from recalld.storage.rows import INTEGERS
 from recalld.storage.store import BATCH_ROW_COUNT_MAX, StoredMemory, StoredRequest, WriteBatch
 
 ID_LENGTH = 32
@@ -29,6 +29,8 @@ ID_DIGITS = "0123456789abcdef"
 CONTENT_HASH_BYTES = 16
 INT64_MAX = 2**63 - 1
 EXAMPLE_COUNT_MAX = 5
+
+_integers = attrgetter("revision", "create_time_us", "update_time_us", *details.INTEGERS)
 
 _ENUMS = (
     ("kind", len(Kind)),
@@ -175,10 +177,6 @@ def store_violations(
 def _line(rule: str, rows: list[object]) -> str:
     examples = ", ".join(str(row) for row in rows[:EXAMPLE_COUNT_MAX])
     return f"{rule}: {len(rows)} ({examples}{', ...' if len(rows) > EXAMPLE_COUNT_MAX else ''})"
-
-
-def _integers(record: MemoryRecord) -> tuple[int, ...]:
-    return (record.source.turn, record.revision, *(getattr(record, name) for name in INTEGERS))
 
 
 def _is_utf8(memory: StoredMemory) -> bool:

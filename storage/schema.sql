@@ -1,4 +1,4 @@
--- Format version 6. Times are microseconds since 1970-01-01T00:00:00Z, 0 = not set.
+-- Format version 7. Times are microseconds since 1970-01-01T00:00:00Z, 0 = not set.
 -- Primary keys only: secondary indexes and foreign keys have broken on WAL replay.
 
 CREATE TABLE meta (
@@ -22,39 +22,19 @@ CREATE TABLE memories (
     kind               UTINYINT NOT NULL,
     content            VARCHAR  NOT NULL,
     key                VARCHAR  NOT NULL,
-    key_cardinality    UTINYINT NOT NULL,
     value_json         VARCHAR  NOT NULL,
     metadata_json      VARCHAR  NOT NULL,
     relevant_when_json VARCHAR  NOT NULL,
-    importance         UTINYINT NOT NULL,
     confidence         DOUBLE   NOT NULL,
-    stated_by          UTINYINT NOT NULL,
-    source_session_id  VARCHAR  NOT NULL,
-    source_turn        BIGINT   NOT NULL,
-    source_message_id  VARCHAR  NOT NULL,
-    source_uri         VARCHAR  NOT NULL,
-    visibility         UTINYINT NOT NULL,
     language           VARCHAR  NOT NULL,
-    event_time_us      BIGINT   NOT NULL,
-    valid_from_us      BIGINT   NOT NULL,
-    valid_to_us        BIGINT   NOT NULL,
     create_time_us     BIGINT   NOT NULL,
     update_time_us     BIGINT   NOT NULL,
-    confirm_time_us    BIGINT   NOT NULL,
-    expire_time_us     BIGINT   NOT NULL,
-    forget_time_us     BIGINT   NOT NULL,
-    last_used_time_us  BIGINT   NOT NULL,
-    access_count       BIGINT   NOT NULL,
     status             UTINYINT NOT NULL,
-    superseded_by      VARCHAR  NOT NULL,
-    conflict_group     VARCHAR  NOT NULL,
     content_hash       BLOB     NOT NULL,
     revision           BIGINT   NOT NULL,
     embedding          BLOB,
     fingerprint        VARCHAR  NOT NULL,
-    settled_group      VARCHAR  NOT NULL,
-    superseded_from_us BIGINT   NOT NULL,
-    superseded_time_us BIGINT   NOT NULL,
+    details            BLOB     NOT NULL,
     cue_embedding      BLOB
 );
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from recalld.storage import duckdb_file, manifest, migrate
 from recalld.storage.errors import Corrupt, FormatTooNew, StorageError
 from recalld.storage.manifest import MANIFEST_NAME, Manifest
-from recalld.storage.queries import Reader
+from recalld.storage.queries import REVISIONS, Reader
 
 READ_MEMORY_BYTES = 64 * 1024 * 1024
 """For DuckDB's buffers while a snapshot is looked at."""
@@ -39,7 +39,7 @@ def facts(reader: Reader) -> tuple[int, dict[str, int], dict[str, int]]:
         name: int(reader.rows(f'SELECT count(*) FROM "{name}"')[0][0])
         for (name,) in reader.rows(sql)
     }
-    return int(version), counts, dict(reader.rows("SELECT tenant, revision FROM tenants"))
+    return int(version), counts, dict(reader.rows(REVISIONS))
 
 
 def violations(folder: Path) -> list[str]:

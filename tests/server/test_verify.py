@@ -77,7 +77,7 @@ def test_data_in_order(data_dir: Path) -> None:
 
 def test_as_json(data_dir: Path) -> None:
     """As JSON the report is one object with counts and every violation."""
-    execute(data_dir, "UPDATE memories SET revision = 9 WHERE label = 3")
+    execute(data_dir, "UPDATE memories SET content_hash = 'x'::BLOB WHERE label = 3")
     done = run(data_dir, "--json")
     assert done.exit_code == 1
     assert json.loads(done.stdout) == {
@@ -88,7 +88,7 @@ def test_as_json(data_dir: Path) -> None:
         "violations": [
             {
                 "where": "database",
-                "what": "newest row of a tenant is newer than its revision: 1 (3)",
+                "what": "content_hash is not 16 bytes: 1 (3)",
             }
         ],
     }
@@ -96,7 +96,7 @@ def test_as_json(data_dir: Path) -> None:
 
 def test_every_violation_is_listed(data_dir: Path) -> None:
     """A broken rule, rows that cannot be indexed and a damaged snapshot are found in one run."""
-    execute(data_dir, "UPDATE memories SET revision = 9 WHERE label = 3")
+    execute(data_dir, "UPDATE memories SET content_hash = 'x'::BLOB WHERE label = 3")
     zeros = bytes(kept.DIM * 4).hex()
     execute(data_dir, f"UPDATE memories SET embedding = unhex('{zeros}') WHERE user_id = 'bob'")
     (snapshot,) = (data_dir / "snapshots" / "first").glob("*.duckdb")
@@ -106,7 +106,7 @@ def test_every_violation_is_listed(data_dir: Path) -> None:
     done = run(data_dir)
     assert done.exit_code == 1
     lines = done.stdout.splitlines()
-    assert any(line.startswith("database: newest row of a tenant is newer") for line in lines)
+    assert any(line.startswith("database: content_hash is not 16 bytes") for line in lines)
     assert any(line.startswith("index acme/bob: the rows of model") for line in lines)
     assert any(line.startswith("snapshot first: ") and "SHA-256" in line for line in lines)
     assert lines[-1].endswith(f"{len(lines) - 1} violations")

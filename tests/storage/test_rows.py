@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from recalld.storage import rows
-from recalld.storage.record import MemoryRecord
+from recalld.storage import details, rows
+from recalld.storage.record import MemoryRecord, Source
 from recalld.storage.store import StoredMemory
 from tests.storage.samples import any_memory, memory, plain
 
@@ -27,13 +27,13 @@ def test_rows_come_back_as_they_were(first: StoredMemory, second: StoredMemory) 
 
 
 def test_every_field_of_the_record_has_a_column() -> None:
-    """No field of the record is without a column, scope and source being flattened."""
-    columns = {name for name, _ in rows.COLUMNS}
+    """No field of the record is without a column or a detail, scope and source being flattened."""
+    columns = {name for name, _ in rows.COLUMNS} | set(details.FIELDS)
     for field in dataclasses.fields(MemoryRecord):
         if field.name == "scope":
             assert {"tenant", "user_id", "agent_id", "session_id", "namespace"} <= columns
         elif field.name == "source":
-            assert {"source_session_id", "source_turn", "source_uri"} <= columns
+            assert {f"source.{part.name}" for part in dataclasses.fields(Source)} <= columns
         elif field.name == "relevant_when":
             assert "relevant_when_json" in columns
         else:
@@ -66,10 +66,16 @@ def test_vectors_of_cues_are_whole_rows() -> None:
 
 @pytest.mark.parametrize(
     ("column", "value"),
-    [("embedding", b"123"), ("relevant_when_json", "["), ("cue_embedding", b"1234" * 4)],
+    [
+        ("embedding", b"123"),
+        ("relevant_when_json", "["),
+        ("cue_embedding", b"1234" * 4),
+        ("details", bytes(details.FIXED_BYTES - 1)),
+        ("details", bytes(details.FIXED_BYTES + 1)),
+    ],
 )
 def test_a_malformed_row_is_an_error(column: str, value: object) -> None:
-    """A vector of odd length, cues that are no JSON or vectors of no cue raise ValueError."""
+    """Odd vectors, cues that are no JSON, vectors of no cue and cut details are a ValueError."""
     columns = columns_of([memory(1, 1)])
     columns[column] = [value]
     with pytest.raises(ValueError, match=r".+"):

@@ -79,7 +79,7 @@ def test_rows_that_are_not_those_of_the_manifest(folder: Path) -> None:
     """With right checksums, counts, revisions and format are still compared with the rows."""
     with duckdb.connect(str(folder / DATABASE)) as connection:
         connection.execute("DELETE FROM memories WHERE label = 1")
-        connection.execute("UPDATE tenants SET revision = 9")
+        connection.execute("INSERT OR REPLACE INTO tenants VALUES ('acme', 9)")
         connection.execute("UPDATE meta SET value = '99' WHERE key = 'format_version'")
     manifest = read_manifest(folder / MANIFEST_NAME)
     file = describe_file(folder / DATABASE, "database")

@@ -58,7 +58,7 @@ def test_check_names_a_broken_trace(tmp_path: Path) -> None:
     store.close()
 
 
-@pytest.mark.parametrize("version", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("version", [1, 2, 3, 4, 5, 6])
 def test_an_older_format_is_raised(tmp_path: Path, version: int) -> None:
     """A database of an older format opens with its rows and answers, and then takes traces."""
     kept = ROOT / f"tests/golden/formats/v{version}/recalld.duckdb.gz"
@@ -78,7 +78,7 @@ def test_cues_of_format_3_wait_for_their_vectors(tmp_path: Path) -> None:
     kept = ROOT / "tests/golden/formats/v3/recalld.duckdb.gz"
     (tmp_path / DATABASE_NAME).write_bytes(gzip.decompress(kept.read_bytes()))
     store = open_store(tmp_path)
-    assert store.recovery.migrated_step_count == 3
+    assert store.recovery.migrated_step_count == 4
     assert [m.record.relevant_when for m in store.load()] == [(), ("ordering food",)]
     assert [m.cues for m in store.load()] == [None, None]
     store.close()
