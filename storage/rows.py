@@ -134,7 +134,11 @@ def memories_of(columns: Mapping[str, Sequence[Any]]) -> list[StoredMemory]:
     columns = {**columns, **details.columns_of(columns["label"], columns["details"])}
     # Most rows have a time more than once, and a language, key or session with others.
     known: dict[Any, Any] = {}
-    shared = {name: list(map(known.setdefault, columns[name], columns[name])) for name in _SHARED}
+    shared = {
+        name: list(map(known.setdefault, columns[name], columns[name]))
+        for name in _SHARED
+        if any(columns[name])  # Zeros and empty texts are one object anyway.
+    }
     # Apart, since 1.0 is equal to 1.
     given: dict[float, float] = {}
     shared["confidence"] = list(map(given.setdefault, *2 * (columns["confidence"],)))

@@ -40,7 +40,7 @@ def test_fields_come_back_as_they_were(first: StoredMemory, second: StoredMemory
 
 def test_no_rows_are_empty_columns() -> None:
     """Without rows there is an empty column for every field."""
-    assert details.columns_of((), ()) == dict.fromkeys(details.FIELDS, ())
+    assert details.columns_of((), ()) == {name: [] for name in details.FIELDS}
 
 
 def test_the_form_is_the_documented_one() -> None:
