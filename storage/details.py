@@ -85,8 +85,8 @@ def columns_of(
     lengths = fixed["lengths"].astype(np.int64)
     if (wrong := np.flatnonzero(lengths.sum(1) + FIXED_BYTES != sizes)).size:
         raise ValueError(f"details of row {labels[wrong[0]]} are not as long as they say")
-    columns: dict[str, Sequence[Any]] = {name: fixed[name].tolist() for name in (*_ENUMS, *INTEGERS)}
-    return columns | _texts_of(details, lengths)
+    numbers = {name: fixed[name].tolist() for name in (*_ENUMS, *INTEGERS)}
+    return numbers | _texts_of(details, lengths)
 
 
 def _texts_of(

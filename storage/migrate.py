@@ -19,7 +19,7 @@ from recalld.storage.errors import Corrupt, FormatTooNew
 from recalld.storage.record import Status
 from recalld.storage.tombstones import KEY_BYTES
 
-FORMAT_VERSION = 7
+FORMAT_VERSION = 8
 TOMBSTONE_KEY = "tombstone_key"
 """Row of the table meta: the secret of the tombstones' hashes, in hex."""
 
@@ -119,30 +119,36 @@ def _sixth(connection: Connection) -> None:
     )
 
 
-def _seventh(connection: Connection) -> None:
-    """7: the fields that no statement reads are one column.
+_ENUMS = ("key_cardinality", "importance", "stated_by", "visibility")
+_INTEGERS = (
+    *("source_turn", "event_time_us", "valid_from_us", "valid_to_us", "confirm_time_us"),
+    *("expire_time_us", "forget_time_us", "last_used_time_us", "access_count"),
+    *("superseded_from_us", "superseded_time_us"),
+)
+_TEXTS = (
+    *("source_session_id", "source_message_id", "source_uri"),
+    *("superseded_by", "conflict_group", "settled_group"),
+)
 
-    The last of them becomes that column, and the others go: a second table would hold all there
-    is in memory, since its key does not fit beside the rows of a large one.
+
+def _seventh(connection: Connection) -> None:
+    """7: what no statement reads, packed into one more column.
+
+    By UPDATE, of which the log holds the bytes: it does not replay an ALTER that calls functions.
     """
-    enums = ("key_cardinality", "importance", "stated_by", "visibility")
-    integers = (
-        *("source_turn", "event_time_us", "valid_from_us", "valid_to_us", "confirm_time_us"),
-        *("expire_time_us", "forget_time_us", "last_used_time_us", "access_count"),
-        *("superseded_from_us", "superseded_time_us"),
-    )
-    texts = (
-        *("source_session_id", "source_message_id", "source_uri"),
-        *("superseded_by", "conflict_group", "settled_group"),
-    )
-    numbers = [(name, 2) for name in enums] + [(name, 16) for name in integers]
-    numbers += [(f"strlen({name})", 8) for name in texts]
+    numbers = [(name, 2) for name in _ENUMS] + [(name, 16) for name in _INTEGERS]
+    numbers += [(f"strlen({name})", 8) for name in _TEXTS]
     digits = " || ".join(f"lpad(hex({name}::BIGINT), {size}, '0')" for name, size in numbers)
-    details = " || ".join((f"unhex({digits})", *(f"encode({name})" for name in texts)))
-    *others, last = (*enums, *texts, *integers)
-    connection.execute(f"ALTER TABLE memories ALTER COLUMN {last} TYPE BLOB USING {details}")
-    connection.execute(f"ALTER TABLE memories RENAME COLUMN {last} TO details")
-    for name in others:
+    details = " || ".join((f"unhex({digits})", *(f"encode({name})" for name in _TEXTS)))
+    connection.execute("ALTER TABLE memories ADD COLUMN details BLOB DEFAULT ''::BLOB")
+    connection.execute("ALTER TABLE memories ALTER COLUMN details SET NOT NULL")
+    connection.execute("ALTER TABLE memories ALTER COLUMN details DROP DEFAULT")
+    connection.execute(f"UPDATE memories SET details = {details}")
+
+
+def _eighth(connection: Connection) -> None:
+    """8: the columns that were packed go; none can in the transaction that updates rows."""
+    for name in (*_ENUMS, *_INTEGERS, *_TEXTS):
         connection.execute(f"ALTER TABLE memories DROP COLUMN {name}")
 
 
@@ -154,6 +160,7 @@ STEPS: tuple[Step, ...] = (
     Step(4, _fifth),
     Step(5, _sixth),
     Step(6, _seventh),
+    Step(7, _eighth),
 )
 
 

@@ -45,8 +45,8 @@ COLUMNS: tuple[tuple[str, str], ...] = (
     ("revision", "BIGINT"),
     ("embedding", "BLOB"),
     ("fingerprint", "VARCHAR"),
-    ("details", "BLOB"),
     ("cue_embedding", "BLOB"),
+    ("details", "BLOB"),
 )
 REQUEST_COLUMNS: tuple[tuple[str, str], ...] = (
     ("tenant", "VARCHAR"),
@@ -108,8 +108,8 @@ def row_of(memory: StoredMemory) -> tuple[object, ...]:
         record.revision,
         _blob(memory.vector),
         memory.fingerprint,
-        details.packed(record),
         _blob(memory.cues),
+        details.packed(record),
     )
 
 

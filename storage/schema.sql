@@ -1,4 +1,4 @@
--- Format version 7. Times are microseconds since 1970-01-01T00:00:00Z, 0 = not set.
+-- Format version 8. Times are microseconds since 1970-01-01T00:00:00Z, 0 = not set.
 -- Primary keys only: secondary indexes and foreign keys have broken on WAL replay.
 
 CREATE TABLE meta (
@@ -34,8 +34,8 @@ CREATE TABLE memories (
     revision           BIGINT   NOT NULL,
     embedding          BLOB,
     fingerprint        VARCHAR  NOT NULL,
-    details            BLOB     NOT NULL,
-    cue_embedding      BLOB
+    cue_embedding      BLOB,
+    details            BLOB     NOT NULL
 );
 
 CREATE TABLE requests (

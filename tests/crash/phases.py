@@ -41,7 +41,7 @@ CHECKPOINT_BYTES = 16 * 1024 * 1024
 FAT_COUNT = 64
 FAT_TEXT = "x" * 15_000
 PURGED_COUNT = 16
-GOLDEN_COUNT = {"v1": 2, "v2": 2, "v3": 2, "v4": 2, "v5": 2}
+GOLDEN_COUNT = {"v1": 2, "v2": 2, "v3": 2, "v4": 2, "v5": 2, "v6": 2}
 
 
 def wait_for(sign: Callable[[], bool]) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import shutil
+from collections.abc import Sequence
 from operator import attrgetter
 from pathlib import Path
 
@@ -10,8 +12,8 @@ import duckdb
 import pytest
 from hypothesis import given
 
-from recalld.storage import details
-from recalld.storage.database_file import DATABASE_NAME
+from recalld.storage import details, migrate
+from recalld.storage.database_file import DATABASE_NAME, wal_path
 from recalld.storage.record import (
     Importance,
     KeyCardinality,
@@ -101,7 +103,7 @@ def test_format_6_is_packed(tmp_path: Path) -> None:
     old = ROOT / "tests/golden/formats/v6/recalld.duckdb.gz"
     (tmp_path / DATABASE_NAME).write_bytes(gzip.decompress(old.read_bytes()))
     store = kept.open_store(tmp_path)
-    assert store.recovery.migrated_step_count == 1
+    assert store.recovery.migrated_step_count == 2
     first, second = store.load()
     assert first.record == memory(1, 1).record
     assert second.record == MemoryRecord(
@@ -142,3 +144,37 @@ def test_format_6_is_packed(tmp_path: Path) -> None:
     )
     assert store.check() == []
     store.close()
+
+
+@pytest.mark.parametrize("step_count", [1, 2])
+def test_a_kill_before_a_checkpoint_keeps_what_was_packed(tmp_path: Path, step_count: int) -> None:
+    """Killed between a step's commit and its checkpoint, the next start goes on from there."""
+    old = ROOT / "tests/golden/formats/v6/recalld.duckdb.gz"
+    live, copy = tmp_path / "live", tmp_path / "copy"
+    live.mkdir()
+    (live / DATABASE_NAME).write_bytes(gzip.decompress(old.read_bytes()))
+
+    class Copying:
+        """A connection that copies the files as they are after each commit."""
+
+        def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+            self._connection = connection
+
+        def execute(self, sql: str, parameters: Sequence[object] = (), /) -> object:
+            result = self._connection.execute(sql, parameters)
+            if sql == "COMMIT":
+                shutil.copytree(live, copy, dirs_exist_ok=True)
+            return result
+
+    with duckdb.connect(str(live / DATABASE_NAME)) as connection:
+        migrate.migrate(Copying(connection), live, supported=6 + step_count)
+    assert wal_path(copy / DATABASE_NAME).exists()
+    found = []
+    for folder in (live, copy):
+        store = kept.open_store(folder)
+        assert store.recovery.migrated_step_count == 2 - step_count
+        found.append([stored.record for stored in store.load()])
+        assert store.check() == []
+        store.close()
+    assert found[0] == found[1]
+    assert [record.access_count for record in found[1]] == [0, 2**40]

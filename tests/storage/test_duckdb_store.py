@@ -156,7 +156,7 @@ def test_the_columns_are_those_of_the_schema(tmp_path: Path) -> None:
         "created_by": "test",
         "created_time_us": "1",
         "created_with_duckdb": duckdb.__version__,
-        "format_version": "7",
+        "format_version": "8",
     }
 
 

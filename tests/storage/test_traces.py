@@ -78,7 +78,7 @@ def test_cues_of_format_3_wait_for_their_vectors(tmp_path: Path) -> None:
     kept = ROOT / "tests/golden/formats/v3/recalld.duckdb.gz"
     (tmp_path / DATABASE_NAME).write_bytes(gzip.decompress(kept.read_bytes()))
     store = open_store(tmp_path)
-    assert store.recovery.migrated_step_count == 4
+    assert store.recovery.migrated_step_count == 5
     assert [m.record.relevant_when for m in store.load()] == [(), ("ordering food",)]
     assert [m.cues for m in store.load()] == [None, None]
     store.close()
