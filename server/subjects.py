@@ -1,10 +1,10 @@
 """What statements are about: whether two are about neighbours, like rooms 301 and 302, or people.
 
-Pure functions of claims, by words alone, zh and en. What stands before the verb tells of which thing
-something is said, what follows says it: "the lamp of room 12 flickers" names one of many lamps, "I
-live in room 12" says where. So numbers, identifiers, names, kin and colours before the verb tell
-things apart, and after it only where they name a place beside a state, as in "dogs are allowed in
-room 12" or "there is a printer on floor 3". Chinese subjects: `recalld.server.subjects_zh`.
+Pure functions of claims, by words alone, zh and en. What stands before the verb tells of which
+thing something is said, what follows says it: "the lamp of room 12 flickers" names one of many
+lamps, "I live in room 12" says where. So numbers, identifiers, names, kin and colours before the
+verb tell things apart, and after it only where they name a place beside a state, as in "dogs are
+allowed in room 12" or "there is a printer on floor 3". Chinese: `recalld.server.subjects_zh`.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ _WORD = re.compile(r"[#№]?\w(?:[\w'’@.:/+-]*\w)?")
 _VERB = re.compile(r"[a-z]{2,}(?:(?<![sui])s|ed)")
 _APPOSITION = re.compile(r"^([A-Z][\w'-]+), ((?:the|our|my|a) [^,]{1,40}), ")
 """A name and what it is: "Tomas, the plumber, comes" is read as "the plumber Tomas comes"."""
+_NO_VERBS = STOP_WORDS | PLURAL_SORTS | OWNERS
 _PLACING = frozenset({"in", "on", "at", "for", "with"})
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
 
@@ -87,9 +88,9 @@ def _verb_place(words: Sequence[str]) -> int:
         lower = word.lower().replace("’", "'")
         if lower in AUXILIARIES or lower in PRONOUNS or lower.endswith("n't"):
             return place
-        if (place == 0 or word.islower()) and lower not in STOP_WORDS | PLURAL_SORTS | OWNERS:
-            if _VERB.fullmatch(lower) or lower in PAST:
-                return place
+        may_be_verb = (place == 0 or word.islower()) and lower not in _NO_VERBS
+        if may_be_verb and (lower in PAST or _VERB.fullmatch(lower)):
+            return place
     return len(words)
 
 

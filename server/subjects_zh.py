@@ -19,7 +19,8 @@ _DIGIT = "0-9〇零一二两三四五六七八九十百"
 _DIGITS = str.maketrans("〇零一二两三四五六七八九", "001223456789")
 _VERBS = re.compile(
     r"[了写在是有到从共约花给才只就已每于住搬乘去换放还剩养吃喝降涨]"
-    r"|(?<!使)用(?!户)|(?<!研)为|过(?!道)|来(?!宾|访)|坐(?!垫|席)|停(?!车)|存(?!货)|选(?!手)|跑(?!道|步机)"
+    r"|(?<!使)用(?!户)|(?<!研)为|过(?!道)|来(?!宾|访)|坐(?!垫|席)|停(?!车)|存(?!货)|选(?!手)"
+    r"|跑(?!道|步机)"
     r"|读(?!者|书)|定(?!金)|订(?!单)|买(?!家|方)|卖(?!家|方|场)|租(?!客|户|金)|收(?!据|银)|寄(?!件)"
 )
 """A verb or preposition: what follows is said, not spoken of."""
@@ -33,8 +34,10 @@ _CODED = re.compile(
     r"(?P<number>[A-Za-z]*-?\d[A-Za-z0-9-]*)(?P<after>\s*[\u3400-\u9fff%:.]?)"
 )
 _MEASURES = re.compile(
-    r"(?:预算|价格|价钱|体重|身高|工资|月薪|年薪|收入|电话|手机|尾号|密码|年龄|房租|租金|血压|心率|体温|温度|湿度|余额|总价|金额|费用"
-    r"|面积|长度|宽度|高度|深度|尺寸|尺码|鞋码|版本|人数|数量|时间|日期|分数|成绩|排名|速度|剩余|今年|大约|共计|总共)$"
+    r"(?:预算|价格|价钱|体重|身高|工资|月薪|年薪|收入|电话|手机|尾号|密码|年龄|房租|租金|血压|心率"
+    r"|体温|温度|湿度|余额|总价|金额|费用"
+    r"|面积|长度|宽度|高度|深度|尺寸|尺码|鞋码|版本|人数|数量|时间|日期|分数|成绩|排名|速度|剩余"
+    r"|今年|大约|共计|总共)$"
 )
 _UNITS = ":.元块万千百公斤克点岁个天日月年小分秒米厘毫页人度位名件次口只条张本台套届%"
 _IDENTITY = re.compile(
@@ -52,7 +55,8 @@ _SORTS = (
 _TITLES = "先生|女士|小姐|老师|医生|护士|律师|教练|经理|师傅|阿姨|叔叔|教授|主任|同学|总"
 _NICKNAME = (
     r"阿(?![姨公婆拉里富根迪])[\u3400-\u9fff]"
-    r"|小(?!区|组|学|孩|时|吃|说|心|车|型|票|米|麦|费|路|猫|狗|鸟|朋|姐|伙|镇|城|店|雨天)[\u3400-\u9fff]"
+    r"|小(?!区|组|学|孩|时|吃|说|心|车|型|票|米|麦|费|路|猫|狗|鸟|朋|姐|伙|镇|城|店"
+    r"|雨天)[\u3400-\u9fff]"
     rf"|老[{_SURNAMES}]"
 )
 _NAMED = re.compile(
@@ -62,7 +66,8 @@ _NAMED = re.compile(
     rf"|(?P<kind>{_SORTS})(?P<name>[{_SURNAMES}][\u3400-\u9fff]))"
 )
 _KIN = re.compile(
-    r"(?:我的?|我们的?|我家)?(?P<kin>爸爸?|妈妈?|父亲|母亲|爷爷|奶奶|外公|外婆|老公|老婆|丈夫|妻子|儿子|女儿"
+    r"(?:我的?|我们的?|我家)?(?P<kin>爸爸?|妈妈?|父亲|母亲|爷爷|奶奶|外公|外婆|老公|老婆|丈夫|妻子"
+    r"|儿子|女儿"
     r"|哥哥?|弟(?!媳)弟?|姐(?!夫)姐?|妹(?!夫)妹?|表[哥弟姐妹]|侄[子女])(?!的)"
 )
 _SAME_KIN = {"父亲": "爸", "母亲": "妈", "丈夫": "老公", "妻子": "老婆"}
@@ -114,10 +119,10 @@ def _labels(text: str) -> Iterator[tuple[str, str]]:
         is_value = bool(_MEASURES.search(noun)) or (after and after in _UNITS)
         if _leads(text, found.start("number")) and not is_value and found.end() < len(text):
             yield noun[-2:], found["number"]
-    if found := _EMAIL.match(text):
-        yield "@", found[0]
-    if found := _PLACED.match(text):
-        yield found["sort"], found["place"]
+    if address := _EMAIL.match(text):
+        yield "@", address[0]
+    if placed := _PLACED.match(text):
+        yield placed["sort"], placed["place"]
 
 
 def _leads(text: str, place: int) -> bool:
@@ -127,11 +132,10 @@ def _leads(text: str, place: int) -> bool:
 
 def _named(text: str) -> tuple[str, frozenset[str]]:
     """The sort of person that a text begins with, and the name; "" and none where there is none."""
-    if found := _KIN.match(text):
-        kin = _SAME_KIN.get(found["kin"], found["kin"])
-        return "kin", frozenset({_DOUBLED.sub(r"\1", kin)})
-    found = _NAMED.match(text)
-    if not found:
+    if kin := _KIN.match(text):
+        of_kin = _SAME_KIN.get(kin["kin"], kin["kin"])
+        return "kin", frozenset({_DOUBLED.sub(r"\1", of_kin)})
+    if not (found := _NAMED.match(text)):
         return "", frozenset()
     sort = found["title"] or found["sort"] or found["kind"] or ""
     return sort, frozenset({found["titled"] or found["nick"] or found["name"]})

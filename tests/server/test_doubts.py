@@ -13,7 +13,7 @@ from recalld.index.judge import Judge, Stand
 from recalld.scoring.params import Scale
 from recalld.server.claim_pairs import Features, features
 from recalld.server.claims import Claim
-from recalld.server.doubts import (
+from recalld.server.word_odds import (
     LIKELY,
     TOLD_MIN,
     TOLD_SHARE_MIN,
