@@ -176,5 +176,7 @@ def _stem(word: str) -> str:
     for ending in ("ing", "ies", "ed", "es", "'s", "s"):
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             word = word[: -len(ending)]
-            return word[:-1] if word[-1] == word[-2] and word[-1] not in "lsz" else word
+            if word[-1] == word[-2] and word[-1] not in "lsz":
+                return word[:-1]
+            break
     return word[:-1] if len(word) > 3 and word[-1] in "ey" else word

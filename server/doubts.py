@@ -45,6 +45,9 @@ TWIN_SPREADS_MIN = 4.0
 TOPIC_SPREADS_MIN = 1.5
 """Nearness below which two statements are not of one thing, whatever the judge makes of them: one
 true update in fifty lies farther apart."""
+STATED_SPREADS_MIN = 2.25
+"""Nearness from which states are compared: names alone do not tell a town ("moved to Kiel", 2.4)
+from what else one moves to ("moved to Kubernetes", 1.6)."""
 OUTDATED_MIN, PROTECTED_MIN, CONTRADICTED_MIN = 0.5, 0.7, 0.7
 """Probabilities of the judge from which a mark is set; on lines kept out of its training 86, 93 and
 89 of a hundred such marks are right. What is keyed or important needs the second."""
@@ -141,10 +144,11 @@ def _told(change: Change, record: MemoryRecord, held: Neighbours) -> MemoryRecor
         if is_protected(older) or not may_differ(change.signs(older), change.signs(newer)):
             continue
         earlier, later = change.claim(older), change.claim(newer)
-        if change.signs(newer) & TELLS and is_ended(earlier, later):
-            return other
         pair = features(earlier, later, nearness(cosine, change.partition.index.scale))
-        if pair.share >= TOLD_SHARE_MIN and outdated(pair) >= TOLD_MIN:
+        is_told = pair.share >= TOLD_SHARE_MIN and outdated(pair) >= TOLD_MIN
+        tells = change.signs(newer) & TELLS
+        is_told = is_told or (tells > 0 and is_ended(earlier, later))
+        if is_told and not are_apart(earlier, later):
             return other
     return None
 
@@ -153,8 +157,11 @@ def _stated(change: Change, record: MemoryRecord, held: Neighbours) -> Found | N
     """Mark the nearest neighbour that names another state of a sort that has one at a time."""
     if (mine := read(change.claim(record))) is None:
         return None
-    for other, _ in held:
+    scale = change.partition.index.scale
+    for other, cosine in held:
         older, newer = _in_order(other, record)
+        if cosine < scale.mean + STATED_SPREADS_MIN * scale.spread:
+            break
         its = None if is_protected(older) or newer.key else read(change.claim(other))
         if its is None:
             continue
@@ -176,6 +183,8 @@ def _denied(change: Change, record: MemoryRecord, held: Neighbours) -> MemoryRec
 
 def _by_words(change: Change, record: MemoryRecord, held: Neighbours) -> Found:
     """Mark the likeliest pair by its words."""
+    if (told := _told(change, record, held)) is not None:
+        return _doubt(change, record, told)
     if (stated := _stated(change, record, held)) is not None:
         return stated
     best: dict[Callable[[Features], float], tuple[float, MemoryRecord]] = {}

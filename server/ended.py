@@ -40,7 +40,7 @@ _WHEN = re.compile(
     r"|\b(?:because|due to|since (?:the|my|i)|after (?!noon|lunch|dinner|dark|work|midnight|\d)).*"
 )
 """When or why something ended, which the older statement cannot say."""
-_VAGUE = frozenset({"job", "membership", "subscript", "habit", "class", "lesson", "posit"})
+_VAGUE = frozenset({"job", "membership", "subscript", "habit", "clas", "lesson", "going", "goe"})
 _ENDS = (
     re.compile(
         r"\b(?:quit|stopped|gave up|given up|giving up|no longer|got rid of|sold|unsubscribed from"
@@ -83,7 +83,8 @@ _LEAD = re.compile(
     r"^(?:我们?|咱们?|把|的|那个?|这个?|去|再|已经|现在|最近|终于|早就|今年|去年|上个?[周月])+"
 )
 _PAST = re.compile(
-    r"^(?:i|we) (?:\w+ed|bought|went|saw|took|had|got|made|met|read)\b|[了过][。!！]?$"
+    r"^(?:i|we) (?:\w+ed|bought|went|saw|took|had|got|made|met|read)\b|了[。!！]?$|\w过(?!敏|道|期"
+    r"|年|节|夜)"
 )
 """What happened once, which nothing ends."""
 

@@ -35,6 +35,7 @@ from recalld.server.grammar import (
     STATES,
     UNITS,
 )
+from recalld.server.sensitive import PLACEHOLDER
 from recalld.server.subjects_zh import Subject
 
 SUBJECT_WORDS_MAX = 12
@@ -69,6 +70,11 @@ def are_apart(one: Claim, other: Claim) -> bool:
 def subject_of(claim: Claim) -> Subject:
     """What a statement is about."""
     text = unicodedata.normalize("NFKC", claim.text).strip()
+    if hidden := PLACEHOLDER.match(text):
+        # Two placeholders without a tag may stand for one thing or for two; nobody knows which.
+        sign = frozenset({hidden["tag"]} if hidden["tag"] else ())
+        is_identity = text[hidden.end() :].lstrip().startswith(("是", "is my ", "is our "))
+        return Subject("", {hidden["label"]: sign}, is_identity=is_identity)
     if HAN.search(text):
         return subjects_zh.subject_of(text)
     words = _WORD.findall(_APPOSITION.sub(r"\2 \1 ", text))
@@ -88,7 +94,10 @@ def _verb_place(words: Sequence[str]) -> int:
         lower = word.lower().replace("’", "'")
         if lower in AUXILIARIES or lower in PRONOUNS or lower.endswith("n't"):
             return place
-        may_be_verb = (place == 0 or word.islower()) and lower not in _NO_VERBS
+        # A first word is the verb where no subject is written ("Uses Go"), and no plural ("Cats are").
+        after = words[place + 1].lower() if place + 1 < len(words) else ""
+        is_noun = lower in _NO_VERBS or after in AUXILIARIES
+        may_be_verb = (place == 0 or word.islower()) and not is_noun
         if may_be_verb and (lower in PAST or _VERB.fullmatch(lower)):
             return place
     return len(words)
