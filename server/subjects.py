@@ -94,7 +94,7 @@ def _verb_place(words: Sequence[str]) -> int:
         lower = word.lower().replace("’", "'")
         if lower in AUXILIARIES or lower in PRONOUNS or lower.endswith("n't"):
             return place
-        # A first word is the verb where no subject is written ("Uses Go"), and no plural ("Cats are").
+        # A first word is a verb where no subject is written ("Uses Go"), unless a verb follows.
         after = words[place + 1].lower() if place + 1 < len(words) else ""
         is_noun = lower in _NO_VERBS or after in AUXILIARIES
         may_be_verb = (place == 0 or word.islower()) and not is_noun
