@@ -45,9 +45,9 @@ TWIN_SPREADS_MIN = 4.0
 TOPIC_SPREADS_MIN = 1.5
 """Nearness below which two statements are not of one thing, whatever the judge makes of them: one
 true update in fifty lies farther apart."""
-STATED_SPREADS_MIN = 2.25
-"""Nearness from which states are compared: names alone do not tell a town ("moved to Kiel", 2.4)
-from what else one moves to ("moved to Kubernetes", 1.6)."""
+NAMED_SPREADS_MIN = 2.25
+"""Nearness from which homes and employers are compared: a name alone does not tell a town ("moved
+to Kiel", 2.4) from what else one moves to ("moved to Kubernetes", 1.6)."""
 OUTDATED_MIN, PROTECTED_MIN, CONTRADICTED_MIN = 0.5, 0.7, 0.7
 """Probabilities of the judge from which a mark is set; on lines kept out of its training 86, 93 and
 89 of a hundred such marks are right. What is keyed or important needs the second."""
@@ -160,12 +160,12 @@ def _stated(change: Change, record: MemoryRecord, held: Neighbours) -> Found | N
     scale = change.partition.index.scale
     for other, cosine in held:
         older, newer = _in_order(other, record)
-        if cosine < scale.mean + STATED_SPREADS_MIN * scale.spread:
-            break
         its = None if is_protected(older) or newer.key else read(change.claim(other))
         if its is None:
             continue
-        stand = stand_of(*((its, mine) if newer is record else (mine, its)))
+        pair = (its, mine) if newer is record else (mine, its)
+        is_near = cosine >= scale.mean + NAMED_SPREADS_MIN * scale.spread
+        stand = stand_of(*pair, is_near=is_near)
         if stand is not Stand.APART:
             mark = _doubt if stand is Stand.UPDATE else _oppose
             return mark(change, record, other)
@@ -176,7 +176,8 @@ def _denied(change: Change, record: MemoryRecord, held: Neighbours) -> MemoryRec
     """The nearest neighbour that says the same but for a denial, or None."""
     for other, _ in held:
         denies = (change.signs(other) ^ change.signs(record)) & DENIES
-        if denies and is_denied(change.claim(other), change.claim(record)):
+        pair = change.claim(other), change.claim(record)
+        if denies and is_denied(*pair) and not are_apart(*pair):
             return other
     return None
 

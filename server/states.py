@@ -180,8 +180,12 @@ def read(claim: Claim) -> Stated | None:
     return Stated(claim, who(claim), {i: state for i, state in states if state is not None})
 
 
-def stand_of(older: Stated, newer: Stated) -> Stand:
+def stand_of(older: Stated, newer: Stated, *, is_near: bool) -> Stand:
     """How the newer of two statements stands to the older by the states that they name.
+
+    Args:
+        older, newer: in order of saying.
+        is_near: whether they are near enough for what they name to be places or firms.
 
     Returns:
         UPDATE, CONTRADICTION, or APART where the catalogue says nothing.
@@ -196,7 +200,7 @@ def stand_of(older: Stated, newer: Stated) -> Stand:
         turned = TURNS.search(text) if not sort.is_of_kin else None
         is_turn = turned or (sort.turns and sort.turns.search(text))
         return Stand.UPDATE if is_turn else Stand.CONTRADICTION
-    if older.whom != newer.whom:
+    if older.whom != newer.whom or not is_near:
         return Stand.APART
     one, other = older.claim, newer.claim
     if _differ(_HOMES, one, _MOVES, other) or _differ(_EMPLOYERS, one, _HIRED, other):

@@ -16,7 +16,7 @@ from tests.tidy.tree import ROOT
 def stand(older: str, newer: str) -> Stand:
     """How two texts stand to each other by their states."""
     one, other = read(Claim(older)), read(Claim(newer))
-    return Stand.APART if one is None or other is None else stand_of(one, other)
+    return Stand.APART if one is None or other is None else stand_of(one, other, is_near=True)
 
 
 @pytest.mark.parametrize(
@@ -62,3 +62,12 @@ def test_no_state_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
     passed = [text for text in texts if read(Claim(text)) is None]
     monkeypatch.setattr(states, "_WORDS", ("",))
     assert not [text for text in passed if (found := read(Claim(text))) and found.states]
+
+
+def test_names_are_compared_of_near_statements_only() -> None:
+    """Of statements far from each other a name may be anything; other states still exclude."""
+    home, move = read(Claim("I live in Graz")), read(Claim("I moved to Kiel"))
+    single, married = read(Claim("I am single")), read(Claim("I got married"))
+    assert home and move and single and married
+    assert stand_of(home, move, is_near=False) is Stand.APART
+    assert stand_of(single, married, is_near=False) is Stand.UPDATE
