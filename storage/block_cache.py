@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from recalld.storage.duckdb_file import DuckDBFile
 from recalld.storage.errors import StorageError
 
-KEPT_BYTES = 16 * 1024 * 1024
+KEPT_BYTES = 8 * 1024 * 1024
 HELD_BYTES_MAX = 2 * KEPT_BYTES
 """From here on all but the `KEPT_BYTES` used last are let go: a step of some milliseconds."""
 # Among 100,000 users whose rows are mixed, letting go would double what each load costs.
