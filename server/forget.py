@@ -194,7 +194,7 @@ class Forget:
             else:
                 change.edit(record, status=Status.FORGOTTEN, forget_time_us=call.now_us)
         for group in sorted({record.conflict_group for record in chosen} - {""}):
-            conflicts.end_if_alone(change, group)
+            conflicts.close_up(change, group)
         if not undo:
             await doubts.release(change, {record.id for record in chosen}, pieces)
         return chosen

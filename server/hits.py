@@ -144,8 +144,11 @@ def make_hits(ranking: Ranking, record_of: Callable[[int], MemoryRecord | None])
             reasons = (f"exact key: {record.key}", *reasons[1:])
         if cue and mark & IN_ROLE:
             reasons = (*reasons[:-1], f"a cue of the writer: {cue}")
-        reasons += _against(heirs is not None and heirs[place], past, doubts[place])
-        high = agreed and score >= HIGH_SCORE_MIN and not (past or doubts[place])
+        doubt = doubts[place]
+        if doubt and doubt != Doubt.TENTATIVE and not record.superseded_by:
+            doubt = Doubt.NONE  # What weighs more is not the asker's to know of.
+        reasons += _against(heirs is not None and heirs[place], past, doubt)
+        high = agreed and score >= HIGH_SCORE_MIN and not (past or doubt)
         band = pb.CONFIDENCE_BAND_HIGH if high else pb.CONFIDENCE_BAND_LOW
         made.append(RankedHit(record, score, band, reasons, ranking, place, past))
     return made

@@ -19,7 +19,7 @@ from recalld.storage import rows
 from recalld.storage.migrate import TOMBSTONE_KEY, Connection
 from recalld.storage.purge import Legacy, PurgeOrder, StoredPurge
 from recalld.storage.queries import LABEL_FLOOR_KEY, Reader
-from recalld.storage.record import Scope
+from recalld.storage.record import Scope, Status
 from recalld.storage.sql_part import SqlPart
 from recalld.storage.tombstones import Claim, Hasher, Tombstones, table_of
 
@@ -36,6 +36,7 @@ _NAMES = rows.names(PURGE_COLUMNS)
 _PUT_PURGE = f"INSERT OR REPLACE INTO purges ({_NAMES}) VALUES ({', '.join('?' * 7)})"
 _PUT_TOMBSTONES = "INSERT OR REPLACE INTO tombstones SELECT unnest(?), unnest(?::BIGINT[])"
 _TOMBSTONES = "SELECT hash, purge_time_us FROM tombstones"
+_AMONG = "label IN (SELECT unnest(?::BIGINT[]))"
 _ID = re.compile(rb"[0-9a-f]{32}")
 
 RequestKey = tuple[str, str]
@@ -180,12 +181,40 @@ class SqlPurges(SqlPart):
         self._put(legacy.purges)
 
     def _drop_rows(self, condemned: Sequence[Condemned], textless_methods: frozenset[str]) -> None:
+        self._lead_on([label for label, *_ in condemned])
         self._delete([label for label, *_ in condemned])
         for tenant in sorted({tenant for _, _, tenant, _ in condemned}):
             ids = {memory_id for _, memory_id, owner, _ in condemned if owner == tenant}
             self._drop_answers(tenant, ids, textless_methods)
         for tenant, user_id in sorted({(tenant, user_id) for *_, tenant, user_id in condemned}):
             self._drop_traces(tenant, user_id)
+
+    def _lead_on(self, labels: Sequence[int]) -> None:
+        """What rows that go had replaced names what replaced those in turn, or nothing.
+
+        What they only outweighed is free.
+        """
+        sql = f"SELECT id, superseded_by FROM memories WHERE {_AMONG}"
+        next_of = dict(self._connection.execute(sql, [list(labels)]).fetchall())
+        sql = (
+            "SELECT label, status, superseded_by FROM memories "
+            f"WHERE superseded_by IN (SELECT unnest(?::VARCHAR[])) AND NOT {_AMONG}"
+        )
+        heirs = {}
+        found = self._connection.execute(sql, [list(next_of), list(labels)]).fetchall()
+        for label, status, heir in found:
+            steps = len(next_of)
+            while heir in next_of and steps:
+                heir, steps = next_of[heir], steps - 1
+            is_led = status == Status.SUPERSEDED and heir not in next_of
+            heirs[label] = heir if is_led else ""
+        if heirs:
+            sql = (
+                "UPDATE memories SET superseded_by = led.heir FROM "
+                "(SELECT unnest(?::BIGINT[]) AS label, unnest(?::VARCHAR[]) AS heir) AS led "
+                "WHERE memories.label = led.label"
+            )
+            self._connection.execute(sql, [list(heirs), list(heirs.values())])
 
     def _delete(self, labels: Sequence[int]) -> None:
         """Removes rows, their sealed originals and their renewals.
@@ -199,7 +228,7 @@ class SqlPurges(SqlPart):
         sql = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
         self._connection.execute(sql, [LABEL_FLOOR_KEY, str(max(floor, *labels))])
         for table in ("memories", "sealed", "renewals"):
-            sql = f"DELETE FROM {table} WHERE label IN (SELECT unnest(?::BIGINT[]))"
+            sql = f"DELETE FROM {table} WHERE {_AMONG}"
             self._connection.execute(sql, [list(labels)])
 
     def _drop_answers(
