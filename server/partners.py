@@ -2,7 +2,8 @@
 
 An answer never shows one side only. Room is made by leaving out the weakest hits that nobody
 contradicts; an answer never becomes longer than asked for, and never brings what the request's
-filter or the asker's view leaves out.
+filter or the asker's view leaves out. What comes along for this says so: the request's lowest score
+does not hold for it.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from recalld.v1 import recall_service_pb2 as pb
 
 MEMBER_COUNT_MAX = 20
 """Members of a group that an answer names."""
+
+PARTNER_REASON = "other side of a conflict"
 
 Search = Callable[[Partition, Filter], Awaitable[list[RankedHit]]]
 """Hits of a partition among some of its rows, without a cut."""
@@ -50,6 +53,8 @@ async def with_partners(
         ]
         if labels:
             found += await search(part, Filter(must=(LabelIn(frozenset(labels)),)))
+    for hit in found:
+        hit.reasons += (PARTNER_REASON,)
     if not found:
         return ranked
     spare = [hit for hit in ranked if not _is_disputed(hit.record)]
