@@ -29,8 +29,7 @@ SMALL, LARGE = "purge of a small user", "purge of the large user"
 BATCH = 64
 BATCHES_PER_S = 10.0
 PACED_BATCHES = 25
-LOG_BYTES = 16 * 1024 * 1024  # a checkpoint is made when the log has grown to this
-NEARLY_BYTES = 3 * BATCH * 2_000  # a memory with its vector takes 2,000 bytes of the log
+FULL_BYTES = 14_500_000  # some batches before the log's size at which a checkpoint is made
 BATCHES_MAX = 200  # of one round: half as many again as fill the log
 TIMEOUT_S = 300.0
 SNAPSHOT_METHOD = "/recalld.v1.AdminService/CreateSnapshot"
@@ -118,10 +117,12 @@ def writes(number: int) -> Work:
         left = iter(bodies)
 
         async def batch(name: str) -> Span:
-            return await served.call(name, REMEMBER_METHOD, next(left))
+            body = next(left, None)
+            assert body is not None, "no checkpoint was seen"
+            return await served.call(name, REMEMBER_METHOD, body)
 
         spans = [await _paced(batch(PACED)) for _ in range(PACED_BATCHES)]
-        while served.log_bytes() < LOG_BYTES - NEARLY_BYTES:
+        while served.log_bytes() < FULL_BYTES:
             spans.append(await batch(FLOOD))
         is_made = False
         while not is_made:

@@ -19,7 +19,7 @@ PRIORITY = 10
 """Nice value: a thread that wakes up for a call seldom waits for the end of a time slice, and where
 others want all of the processor a tenth of it is left, since writes may wait for the work."""
 SLICE_COUNT = 64
-"""Rows, or values handed to the database, in one go: some hundred microseconds of Python's lock."""
+"""Rows that Python looks at in one go: some hundred microseconds."""
 REST_S = 0.0003
 """Behind each slice, with Python's lock let go: otherwise whoever waits for it gets it only after
 the interpreter's switch interval, several times a call."""

@@ -37,6 +37,8 @@ _NAMES = rows.names(PURGE_COLUMNS)
 _PUT_PURGE = f"INSERT OR REPLACE INTO purges ({_NAMES}) VALUES ({', '.join('?' * 7)})"
 _PUT_TOMBSTONES = "INSERT OR REPLACE INTO tombstones SELECT unnest(?), unnest(?::BIGINT[])"
 _TOMBSTONES = "SELECT hash, purge_time_us FROM tombstones"
+_BOUND_COUNT = 256
+"""Tombstones that one statement adds: a millisecond."""
 _DELETED_COUNT = 1_024
 """Rows that one statement removes; each looks at every label."""
 _LOOKED_AT_COUNT = 512
@@ -189,7 +191,7 @@ class SqlPurges(SqlPart):
 
     def _put_tombstones(self, fresh: Sequence[tuple[bytes, int]]) -> None:
         """Adds tombstones or renews their times; to bind one long list keeps Python's lock."""
-        for some in unhurried(fresh):
+        for some in unhurried(fresh, _BOUND_COUNT):
             hashes, times_us = zip(*some, strict=True)
             self._connection.execute(_PUT_TOMBSTONES, [list(hashes), list(times_us)])
 
