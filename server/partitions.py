@@ -119,10 +119,12 @@ class Partitions:
 
         Raises: as `use`.
         """
-        for user_id in user_ids:
-            if self.find(tenant, user_id) is None and self.count_of_user(tenant, user_id):
-                self._begin((tenant, user_id))
-        found = [await self.use(tenant, user_id, call) for user_id in user_ids]
+        found = [self.find(tenant, user_id) for user_id in user_ids]
+        if None in found:
+            for user_id in user_ids:
+                if self.count_of_user(tenant, user_id) and self.find(tenant, user_id) is None:
+                    self._begin((tenant, user_id))
+            found = [await self.use(tenant, user_id, call) for user_id in user_ids]
         return [partition for partition in found if partition is not None]
 
     async def open(self, tenant: str, user_id: str, call: Call) -> Partition:

@@ -9,12 +9,10 @@ record is checked against them again before it goes out.
 from __future__ import annotations
 
 import asyncio
-import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import count
 
 from recalld.index.conditions import Filter, LabelIn
 from recalld.index.generation import Reading
@@ -31,6 +29,7 @@ from recalld.server.hits import RankedHit, make_hits
 from recalld.server.limits import K_DEFAULT, RESPONSE_BYTES_MAX
 from recalld.server.metrics import Metrics
 from recalld.server.models import Models
+from recalld.server.names import unique_names
 from recalld.server.partition import Partition
 from recalld.server.partitions import Partitions
 from recalld.server.partners import conflicts, with_partners
@@ -74,12 +73,6 @@ class Found:
     traced: Traced | None
 
 
-def recall_names() -> Iterator[str]:
-    """Names of recalls: unique over restarts, and cheaper than a random one for each."""
-    prefix = uuid.uuid4().hex[:16]
-    return (f"{prefix}{number:016x}" for number in count(1))
-
-
 @dataclass(frozen=True)
 class Recall:
     """Handler of Recall, and what BuildContext and BatchRecall build on."""
@@ -93,7 +86,7 @@ class Recall:
     roles: Roles | None
     traces: Traces
     defaults: Defaults = field(init=False)
-    names: Iterator[str] = field(default_factory=recall_names, init=False)
+    names: Iterator[str] = field(default_factory=unique_names, init=False)
     filters: RecentFilters = field(default_factory=RecentFilters, init=False)
     encoded: EncodedMemories = field(default_factory=EncodedMemories, init=False)
 
@@ -105,9 +98,9 @@ class Recall:
         defaults = ask.defaults(self.ranking, SERVED_CHANNELS - absent)
         object.__setattr__(self, "defaults", defaults)
 
-    async def __call__(self, request: pb.RecallRequest, call: Call) -> bytes:
+    def __call__(self, request: pb.RecallRequest, call: Call) -> Awaitable[bytes]:
         """Recall."""
-        return await self.answer(request, call, "")
+        return self.answer(request, call, "")
 
     async def answer(self, request: pb.RecallRequest, call: Call, where: str) -> bytes:
         """The encoded answer to a request that stands at the path `where` of a message."""
