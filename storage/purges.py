@@ -206,7 +206,7 @@ class SqlPurges(SqlPart):
             self._drop_traces(tenant, user_id)
 
     def _lead_on(self, labels: Sequence[int]) -> None:
-        """What these had replaced names what came after, or nothing; what they outweighed is free."""
+        """What these had replaced names what came after, or nothing; what they outweigh is free."""
         execute, gone = self._connection.execute, list(labels)
         sql = f"SELECT id, superseded_by FROM memories WHERE {_AMONG}"
         next_of = dict(execute(sql, [gone]).fetchall())
