@@ -140,14 +140,17 @@ def make_hits(ranking: Ranking, record_of: Callable[[int], MemoryRecord | None])
         score, past, mark = parts[SCORE], parts[IS_PAST] > 0, marks[place]
         cue = "" if cues is None else _cue_of(record, cues[place])
         is_heir = heirs is not None and heirs[place]
-        agreed, reasons, behind = _told(mark, cue != "", is_heir, past, doubts[place])
+        doubt = doubts[place]
+        if doubt and doubt != Doubt.TENTATIVE and not record.superseded_by:
+            doubt = Doubt.NONE  # What weighs more is not the asker's to know of.
+        agreed, reasons, behind = _told(mark, cue != "", is_heir, past, doubt)
         if mark & KEY:
             reasons = (f"exact key: {record.key}", *reasons[1:])
         if cue and mark & IN_ROLE:
             reasons = (*reasons[:-1], f"a cue of the writer: {cue}")
         if behind:
             reasons += behind
-        high = agreed and score >= HIGH_SCORE_MIN and not (past or doubts[place])
+        high = agreed and score >= HIGH_SCORE_MIN and not (past or doubt)
         band = pb.CONFIDENCE_BAND_HIGH if high else pb.CONFIDENCE_BAND_LOW
         made.append(RankedHit(record, score, band, reasons, ranking, place, past))
     return made

@@ -104,14 +104,19 @@ class Partition:
         Raises:
             MemoryNotFound: there is none here; whether it exists elsewhere is never told.
         """
-        label = self._labels.get(memory_id)
-        if label is None:
+        record = self.find(memory_id)
+        if record is None:
             raise MemoryNotFound("no such memory of this user")
-        return self.records[label]
+        return record
 
     def label_of(self, memory_id: str) -> int | None:
         """Label of a public id, or None."""
         return self._labels.get(memory_id)
+
+    def find(self, memory_id: str) -> MemoryRecord | None:
+        """A record by its public id, or None."""
+        label = self._labels.get(memory_id)
+        return None if label is None else self.records[label]
 
     @property
     def binding(self) -> frozenset[int]:

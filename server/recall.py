@@ -174,8 +174,7 @@ class Recall:
             own, is_all = await self._uncut(asked, chosen[0], compiled[0], query, own_max, call)
         response = bare_answer(next(self.names), asked, chosen, rankings, ranked, query, held)
         if is_disputed:
-            sees = partial(access.may_see, scope=asked.scope, call=call)
-            response.conflicts.extend(conflicts(ranked, chosen, sees))
+            response.conflicts.extend(conflicts(ranked, chosen, asked, call))
         spend(response.timings, call, started_s, embedded_s)
         traced = make_traced(asked, call, searched, rankings) if is_traced else None
         return Found(response, ranked, own, is_all, asked.text, asked.view.now_us, traced)
@@ -264,18 +263,21 @@ class Recall:
         self, asked: Ask, chosen: list[Partition], rankings: list[Ranking], call: Call
     ) -> list[RankedHit]:
         """Hits of all partitions in one order: score, then newer, then stored later."""
-        tenant, statuses = call.tenant, asked.view.statuses
-        about_now = not (asked.view.as_of_us or asked.view.known_at_us)
+        tenant, view = call.tenant, asked.view
+        about_now = not (view.as_of_us or view.known_at_us)
 
         def record_of(part: Partition, label: int) -> MemoryRecord | None:
             """The record, unless it is not of this partition or was replaced since the search."""
             record = part.records.get(label)
-            if record is None:
+            if record is None or (about_now and record.status not in view.statuses):
                 return None
             where = record.scope
             if where.user_id != part.user_id or where.tenant != tenant:
                 return None
-            return None if about_now and record.status not in statuses else record
+            if record.superseded_by or record.conflict_group:
+                sees = access.view_of(asked.scope, call, part.user_id)
+                return access.as_seen(record, part, sees, view.as_of_us or view.now_us)
+            return record
 
         collected: list[RankedHit] = []
         for part, ranking in zip(chosen, rankings, strict=True):

@@ -1,10 +1,9 @@
 """What DuckDB keeps of the file in memory: bounded, so that loads do not fill it.
 
-DuckDB keeps every block that it read until its limit is reached, and the limit has to leave room
-for a copy of the whole database. The rows of a load are kept by whoever asked for them, and the
-operating system keeps the file, so a block that was read whole is seldom wanted again; one of which
-a load wanted a row or two is, by the next load. Knows no database library. It never waits for a
-reader, and never makes one fail.
+DuckDB keeps every block that it read until its limit is reached. The rows of a load are kept by
+whoever asked for them, and the operating system keeps the file, so a block that was read whole is
+seldom wanted again; one of which a load wanted a row or two is, by the next load. Knows no database
+library. It never waits for a reader, and never makes one fail.
 """
 
 from __future__ import annotations
