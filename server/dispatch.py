@@ -10,7 +10,6 @@ learns nothing, not even whether a method works. A method that is not registered
 from __future__ import annotations
 
 import asyncio
-import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
@@ -27,6 +26,7 @@ from recalld.server.clock import Clock
 from recalld.server.credentials import Credentials
 from recalld.server.errors import NotOffered
 from recalld.server.metrics import CALLS, Metrics
+from recalld.server.names import unique_names
 from recalld.server.quotas import CallRate
 
 UnaryHandler = Callable[[Any, Call], Awaitable[Message | bytes]]
@@ -87,6 +87,7 @@ class Dispatcher:
         self._waited = metrics.waited.labels(CALLS).observe
         self._log = log
         self._test_clock = test_clock
+        self._names = unique_names()
 
     def service(
         self, descriptor: ServiceDescriptor, handlers: dict[str, Any]
@@ -216,8 +217,7 @@ class Dispatcher:
 
         Log where it came from when it is a fault of the server.
         """
-        # Made only when there is something to tell: a random id costs some microseconds.
-        request_id = (call.request_id if call else "") or uuid.uuid4().hex
+        request_id = (call.request_id if call else "") or next(self._names)
         failure = status.translate(error, request_id)
         name = f"{method.service}.{method.name}"
         self._count(method, failure.code.name, started_s)

@@ -257,7 +257,7 @@ async def lead_on(change: Change, gone: Sequence[MemoryRecord], pieces: Pieces) 
     """What was replaced by memories that go for good names what replaced those, if that stays.
 
     So it keeps its heir (`recalld.index.heirs`): what stands for it today is not lost with a step
-    in between. Where nothing followed, the name of what went stays.
+    in between. Where nothing followed it names nothing, and stays history.
     """
     next_of = {record.id: record.superseded_by for record in gone}
     for other in await change.replaced_by(next_of, pieces):
@@ -265,8 +265,8 @@ async def lead_on(change: Change, gone: Sequence[MemoryRecord], pieces: Pieces) 
         while heir in next_of and steps:
             heir, steps = next_of[heir], steps - 1
         stays = heir not in next_of and change.partition.label_of(heir) is not None
-        if stays and other.id not in next_of:
-            change.edit(other, superseded_by=heir)
+        if other.id not in next_of:
+            change.edit(other, superseded_by=heir if stays else "")
 
 
 def neighbours(change: Change, record: MemoryRecord, vector: NDArray[np.float32]) -> Neighbours:
