@@ -257,10 +257,10 @@ async def test_what_the_judge_sets_against_a_stronger_word_is_told(core: Core) -
 @pytest.mark.parametrize(
     ("older", "newer", "fields", "mark"),
     [
-        ("I am single", "I got married in June", {}, "outdated"),
+        ("I am single in June", "I got married in June", {}, "outdated"),
         ("I never smoke", "I smoke a pack a day", {}, "contradicted"),
-        ("I am single", "My cousin got married in June", {}, ""),
-        ("I am single", "I got married in June", {"importance": 3}, ""),
+        ("I am single in June", "My cousin got married in June", {}, ""),
+        ("I am single in June", "I got married in June", {"importance": 3}, ""),
         ("The red kettle is always on", "The blue kettle is not always on", {}, ""),
     ],
 )
