@@ -26,7 +26,7 @@ from recalld.server.clock import Clock
 from recalld.server.credentials import Credentials
 from recalld.server.errors import NotOffered
 from recalld.server.metrics import CALLS, Metrics
-from recalld.server.names import unique_names
+from recalld.server.names import new_name
 from recalld.server.quotas import CallRate
 
 UnaryHandler = Callable[[Any, Call], Awaitable[Message | bytes]]
@@ -87,7 +87,6 @@ class Dispatcher:
         self._waited = metrics.waited.labels(CALLS).observe
         self._log = log
         self._test_clock = test_clock
-        self._names = unique_names()
 
     def service(
         self, descriptor: ServiceDescriptor, handlers: dict[str, Any]
@@ -217,7 +216,7 @@ class Dispatcher:
 
         Log where it came from when it is a fault of the server.
         """
-        request_id = (call.request_id if call else "") or next(self._names)
+        request_id = (call.request_id if call else "") or new_name()
         failure = status.translate(error, request_id)
         name = f"{method.service}.{method.name}"
         self._count(method, failure.code.name, started_s)

@@ -9,7 +9,7 @@ record is checked against them again before it goes out.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Iterator, Sequence
+from collections.abc import Awaitable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -29,7 +29,7 @@ from recalld.server.hits import RankedHit, make_hits
 from recalld.server.limits import K_DEFAULT, RESPONSE_BYTES_MAX
 from recalld.server.metrics import Metrics
 from recalld.server.models import Models
-from recalld.server.names import unique_names
+from recalld.server.names import new_name
 from recalld.server.partition import Partition
 from recalld.server.partitions import Partitions
 from recalld.server.partners import conflicts, with_partners
@@ -86,7 +86,6 @@ class Recall:
     roles: Roles | None
     traces: Traces
     defaults: Defaults = field(init=False)
-    names: Iterator[str] = field(default_factory=unique_names, init=False)
     filters: RecentFilters = field(default_factory=RecentFilters, init=False)
     encoded: EncodedMemories = field(default_factory=EncodedMemories, init=False)
 
@@ -172,7 +171,7 @@ class Recall:
         is_all = False
         if own_max > 0 and chosen and chosen[0].user_id == asked.scope.user_id:
             own, is_all = await self._uncut(asked, chosen[0], compiled[0], query, own_max, call)
-        response = bare_answer(next(self.names), asked, chosen, rankings, ranked, query, held)
+        response = bare_answer(new_name(), asked, chosen, rankings, ranked, query, held)
         if is_disputed:
             response.conflicts.extend(conflicts(ranked, chosen, asked, call))
         spend(response.timings, call, started_s, embedded_s)
