@@ -2,7 +2,7 @@
 
 Even lines of the pairs teach, odd ones judge. Pairs of different lines, near by chance, teach and
 judge as well: most statements near each other neither replace nor contradict. It changes nothing;
-the weights go into server/doubts.py by hand.
+the weights go into server/word_odds.py by hand.
 
     python -m recalld.bench.fit_claims --model DIR [--pairs FILE]
 """
@@ -21,7 +21,7 @@ from recalld.index.onnx_embedder import OnnxEmbedder
 from recalld.scoring.params import Scale
 from recalld.server.claim_pairs import Features, features
 from recalld.server.claims import Claim
-from recalld.server.doubts import LIKELY, contradicted, nearness, outdated
+from recalld.server.word_odds import LIKELY, contradicted, nearness, outdated
 
 STEPS = 6_000
 STEP = 0.5

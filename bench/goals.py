@@ -149,7 +149,7 @@ GOALS = (
         )
         for work in (
             "snapshot",
-            "writes with checkpoints",
+            "checkpoints",
             "purge of a small user",
             "purge of the large user",
         )

@@ -32,6 +32,7 @@ class Outcomes:
     Attributes:
         codes: calls by status.
         times_s: seconds from when a call was due to its end, by status.
+        answered_s: when each call that was answered was due and ended, `time.perf_counter()`.
         answers: bodies of the last ones that were answered.
         bare: refusals without details, which the runtime itself gives.
         sent_late_s: seconds by which calls were sent after they were due.
@@ -40,6 +41,7 @@ class Outcomes:
 
     codes: Counter[grpc.StatusCode] = field(default_factory=Counter)
     times_s: dict[grpc.StatusCode, list[float]] = field(default_factory=dict)
+    answered_s: list[tuple[float, float]] = field(default_factory=list)
     answers: deque[bytes] = field(default_factory=lambda: deque(maxlen=ANSWERS_KEPT))
     bare: int = 0
     sent_late_s: list[float] = field(default_factory=list)
@@ -131,8 +133,11 @@ class Sender:
             code = error.code()
             if code is REFUSED and DETAILS_KEY not in dict(error.trailing_metadata() or ()):
                 outcomes.bare += 1
+        end_s = time.perf_counter()
+        if code is OK:
+            outcomes.answered_s.append((due_s, end_s))
         outcomes.codes[code] += 1
-        outcomes.times_s.setdefault(code, []).append(time.perf_counter() - due_s)
+        outcomes.times_s.setdefault(code, []).append(end_s - due_s)
 
 
 @asynccontextmanager

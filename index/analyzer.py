@@ -166,6 +166,9 @@ class Analyzer:
 
     def _read(self, folded: str) -> _Told:
         """Words, stop words and identifiers of folded text, in reading order."""
+        if folded.isdigit() and folded.isascii():  # As many pieces are: told without a search.
+            number = folded[:TOKEN_CHARS_MAX]
+            return [number], [], [number] if _names_by_digits(number) else []
         words: list[str] = []
         stopped: list[str] = []
         identifiers: list[str] = []
@@ -224,7 +227,7 @@ class Analyzer:
             return
         if whole.isdigit():
             words.append(whole)
-            if len(whole) >= IDENTIFIER_DIGITS_MIN and not _YEAR.fullmatch(whole):
+            if _names_by_digits(whole):
                 identifiers.append(whole)
             return
         named = _names_a_thing(run)
@@ -243,6 +246,11 @@ class Analyzer:
                 words.append(part)
             else:
                 self._plain(part, words, stopped)
+
+
+def _names_by_digits(number: str) -> bool:
+    """Tell a number that names a thing from a quantity and from a year."""
+    return len(number) >= IDENTIFIER_DIGITS_MIN and not _YEAR.fullmatch(number)
 
 
 def _names_a_thing(run: str) -> bool:

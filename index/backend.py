@@ -16,6 +16,7 @@ from recalld.scoring.scan import first_unfit
 
 # A vector whose length differs from 1 by more is not normalised.
 NORM_TOLERANCE = 1e-3
+FLOAT32 = np.dtype(np.float32)
 LABEL_MAX = np.iinfo(np.int64).max
 
 
@@ -90,7 +91,7 @@ def check_vectors(
         BadVector: naming the first row that breaks a rule.
     """
     array = np.asarray(vectors)
-    if array.dtype != np.float32:
+    if array.dtype != FLOAT32:
         raise BadVector(f"vectors are {array.dtype}, not float32")
     if array.shape not in ((count, dim), (count, parts * dim)):
         raise BadVector(f"vectors have shape {array.shape}, not ({count}, {dim})")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -131,5 +130,5 @@ def _check_weights(name: str, weights: tuple[float, ...], count: int) -> None:
         raise BadPlan(f"{count} queries are not in [1, {QUERY_COUNT_MAX}]")
     if len(weights) != count:
         raise BadPlan(f"{name} has {len(weights)} entries for {count} queries")
-    if not all(math.isfinite(weight) and 0 < weight <= 1 for weight in weights):
+    if not all(0 < weight <= 1 for weight in weights):
         raise BadPlan(f"{name} {weights} are not in (0, 1]")

@@ -147,8 +147,10 @@ class Searcher:
         Returns:
             What may win with what is said of it, and what `inherit` returned.
         """
-        rows = candidates.rows
-        said = {**candidates.said, **{part.channel: part.empty() for part in parts}}
+        rows, said, facts, rules = candidates
+        said = dict(said)
+        for part in parts:
+            said[part.channel] = part.empty()
         is_weighted = weights.fusion == Fusion.WEIGHTED
         if parts and is_weighted and len(rows) > max(SCAN_COUNT_MIN, k):
             rough, slack = said.copy(), 0.0
@@ -157,12 +159,12 @@ class Searcher:
                 step = SCAN_SLACK / (VECTOR_SPREADS_TOTAL * part.scale.spread)
                 slack += float(weights.channels[part.channel]) * step
             inherit(heirs, parts, rough, roughly=True)
-            rows = promising(candidates._replace(said=rough), weights, k, slack)
-            heirs = handing_on_to(heirs, rows, len(candidates.facts[0]))
+            rows = promising(Candidates(rows, rough, facts, rules), weights, k, slack)
+            heirs = handing_on_to(heirs, rows, len(facts[0]))
         for part in parts:
             part.exact(rows, said[part.channel])
         inherited = inherit(heirs, parts, said)
-        return candidates._replace(rows=rows, said=said), inherited
+        return Candidates(rows, said, facts, rules), inherited
 
     def _beyond(
         self, generation: Generation, plan: QueryPlan, words: Words, excluded: NDArray[np.uint8]
@@ -211,7 +213,7 @@ class Searcher:
         given = plan.vectors.shape[1] // dim
         if not plan.with_relevance or matched > RELEVANCE_COUNT_MAX:
             given = 1
-        weights = np.array(plan.vector_weights, dtype=np.float32)
+        weights = _float32(plan.vector_weights)
         found = []
         for number, (channel, scale, numbers) in enumerate(self.scales[:given]):
             queries = np.ascontiguousarray(plan.vectors[:, number * dim : (number + 1) * dim])
@@ -230,6 +232,14 @@ class Searcher:
         out = read_words(self.analyzer, generation, texts, text_weights)
         in_time = time_scores(generation.columns, time)
         return out if in_time is None else {**out, Channel.TIME: in_time}
+
+
+@lru_cache(WEIGHTS_COUNT_MAX)
+def _float32(weights: tuple[float, ...]) -> Floats:
+    """Lay out the weights of queries for kernels."""
+    found = np.array(weights, dtype=np.float32)
+    found.flags.writeable = False
+    return found
 
 
 @lru_cache(WEIGHTS_COUNT_MAX)

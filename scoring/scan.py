@@ -77,8 +77,8 @@ def roughly_nearest_into(block, rows, queries, weights, scale, normalised):  # t
             is_known |= total != 0
             z = np.float32(total) * steps[rows[i]] * queries[1][q]
             z = (z - scale[0]) * scale[1]
-            if z > 0:
-                z *= weights[q]
+            # What stands out shrinks; a branch would be guessed wrong for every other row.
+            z = min(z, z * weights[q])
             best = max(best, min(max((z + scale[2]) * scale[3], np.float32(0.0)), np.float32(1.0)))
         normalised[rows[i]] = best if is_known else scale[2] * scale[3]
 
@@ -136,8 +136,7 @@ def nearest_into(vectors, rows, queries, weights, scale, raw, normalised):  # ty
             for j in range(dim):
                 total += row[j] * query[j]
             z = (total - scale[0]) * scale[1]
-            if z > 0:
-                z *= weights[q]
+            z = min(z, z * weights[q])
             score = min(max((z + scale[2]) * scale[3], np.float32(0.0)), np.float32(1.0))
             if score > best:
                 best = score

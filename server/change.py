@@ -139,6 +139,18 @@ class Change:
         """Planned rows by label, those that fell away left out, in the order of their labels."""
         return [self.rows[label] for label in sorted(labels) if label in self.rows]
 
+    def find(self, memory_id: str) -> MemoryRecord | None:
+        """A record by its public id, as this call has changed it, or None."""
+        stored = self.partition.find(memory_id)
+        if stored is not None:
+            return self.rows.get(stored.label, stored)
+        return next((record for record in self.rows.values() if record.id == memory_id), None)
+
+    def in_group(self, group: str) -> list[MemoryRecord]:
+        """Records of a conflict group, as this call has changed them, in label order."""
+        seen = {record.label: record for record in self.partition.in_group(group)} | self.rows
+        return [seen[label] for label in sorted(seen) if seen[label].conflict_group == group]
+
     def matching(self, test: Callable[[MemoryRecord], bool]) -> list[MemoryRecord]:
         """Records of any status that pass a test, as this call has changed them, in label order."""
         stored = self.partition.records

@@ -111,6 +111,11 @@ class Claim:
         return bool(cues.ENDING.search(self.folded))
 
     @cached_property
+    def is_called_off(self) -> bool:
+        """Whether it may say so in words that also stand for other things."""
+        return bool(cues.CALLED_OFF.search(self.folded))
+
+    @cached_property
     def changes(self) -> bool:
         """Whether it says that something is otherwise than it was."""
         return bool(cues.CHANGING.search(self.folded))
@@ -133,7 +138,7 @@ class Claim:
     @cached_property
     def signs(self) -> int:
         """What in the text may stand against another text: bits of TELLS to IS_ABSOLUTE."""
-        told = self.ends or self.changes or self.corrects
+        told = self.ends or self.changes or self.corrects or self.is_called_off
         return (
             TELLS * told
             | DENIES * self.can_deny
@@ -167,8 +172,11 @@ class Claim:
 
 
 def _stem(word: str) -> str:
-    """A word without its commonest endings."""
+    """A word without its commonest endings: "smoke" and "smoking", "study" and "studies"."""
     for ending in ("ing", "ies", "ed", "es", "'s", "s"):
         if word.endswith(ending) and len(word) - len(ending) >= 3:
-            return word[: -len(ending)]
-    return word
+            word = word[: -len(ending)]
+            if word[-1] == word[-2] and word[-1] not in "lsz":
+                return word[:-1]
+            break
+    return word[:-1] if len(word) > 3 and word[-1] in "ey" else word

@@ -46,20 +46,16 @@ def oppose(change: Change, members: Sequence[MemoryRecord]) -> None:
 
 def members_of(change: Change, group: str) -> list[MemoryRecord]:
     """Members of a conflict group that hold now, this call's own included, in label order."""
-    stored = {record.label: record for record in change.partition.in_group(group)}
-    seen = (stored | change.rows).values()
-    return [
-        record
-        for record in sorted(seen, key=lambda record: record.label)
-        if record.conflict_group == group and holds_now(record, change.now_us)
-    ]
+    return [record for record in change.in_group(group) if holds_now(record, change.now_us)]
 
 
-def end_if_alone(change: Change, group: str) -> None:
-    """Take the mark off when a single member of a conflict group is left."""
+def close_up(change: Change, group: str) -> None:
+    """Put a group right that a member has left: nobody stays alone, the strongest left leads."""
     left = members_of(change, group) if group else []
     if len(left) == 1:
         change.edit(left[0], status=Status.ACTIVE, conflict_group="", superseded_by="")
+    elif left:
+        oppose(change, left)
 
 
 def supersede(change: Change, loser: MemoryRecord, winner: MemoryRecord) -> MemoryRecord:

@@ -12,17 +12,24 @@ ENDING = re.compile(
     r"\b(?:no longer|any ?more|any longer|stopped|quit|gave up|given up|cancel(?:l?ed)?|got rid of"
     r"|sold|stepped down|resigned|returned it|sent it back|is gone|are gone|used to|discontinued"
     r"|dropped|retired|unsubscribed|threw (?:out|away)|broke up|dismantled|revoked)\b"
-    r"|不再|再也不|已经不|已不|早就不|停用|弃用|停掉|戒了|戒掉|戒烟|戒酒|退货|退掉|退了|取消|停止|放弃|离职|辞职|卖了|卖掉"
+    r"|不再|再也不|已经不|已不|早就不|停用|弃用|停掉|戒了|戒掉|戒烟|戒酒|退货|退掉|退了|取消|停止"
+    r"|放弃|离职|辞职|卖了|卖掉"
     r"|扔了|扔掉|作废|注销|分手|不[^，。；,.;]{1,6}了|没[^，。；,.;]{0,3}再",
 )
 """Something that was so has ended."""
+
+CALLED_OFF = re.compile(
+    r"\b(?:called off|scrapped|abandoned|let \S+(?: \S+)? go|dropped out)\b|送人|退订|戒"
+)
+"""Something will not be, or is over, in words that also stand for other things."""
 
 CHANGING = re.compile(
     r"\b(?:switch(?:ed|ing)?|moved|chang(?:ed|ing)|replac(?:ed?|ing|ement)|instead(?: of)?|pushed"
     r"|postponed|rescheduled|went (?:up|down)|upgraded|downgraded|migrated|renamed|relocated"
     r"|took over|from now on|these days|nowadays|as of|now|rather than|started (?:at|with)"
     r"|new (?:number|phone|address|home|flat|job|code|password|name|plan|time|date|place))\b"
-    r"|改(?!善|进|天|日|装|编)|换成|换到|换了|更换|补办|重办|搬到|搬家|搬去|搬进|迁到|转到|转为|转成|转学|现在|如今"
+    r"|改(?!善|进|天|日|装|编)|换成|换到|换了|更换|补办|重办|搬到|搬家|搬去|搬进|迁到|转到|转为"
+    r"|转成|转学|现在|如今"
     r"|目前|以后|从今|涨到|涨了|降到|升到|变成|变为|变更|调到|调整|推迟|延期|提前到|代替|取代|新的",
 )
 """Something is otherwise than it was."""
@@ -35,7 +42,8 @@ CORRECTING = re.compile(
 
 NEGATING = re.compile(
     r"\b(?:not|no|never|none|nor|neither|without|nobody|nothing)\b|(?<=\bcan)not\b|n['’]t\b"
-    r"|不(?!过(?!敏(?!感))|仅|但|错|同|久|断|管|论|然)|没(?!准)|无(?!线|锡|论)|(?<![特区分级性个类差])别(?!人|的|墅)|未(?!来)|禁止|勿|莫",
+    r"|不(?!过(?!敏(?!感))|仅|但|错|同|久|断|管|论|然)|没(?!准)|无(?!线|锡|论)"
+    r"|(?<![特区分级性个类差])别(?!人|的|墅)|未(?!来)|禁止|勿|莫",
 )
 """The statement denies."""
 
@@ -48,7 +56,8 @@ OPPOSING = re.compile(
 ABSOLUTE = re.compile(
     r"\b(?:always|never|every|everywhere|everything|all|only|must|at most|at least|up to|each time"
     r"|can't stand|whatever|no matter|as \w+ as possible|hate|love)\b"
-    r"|一律|从来|从不|一直|全部|全都|所有|都|只|必须|每[次天晚]|最多|最少|至少|以内|以上|不准|禁止|尽量|越|最讨厌|特别",
+    r"|一律|从来|从不|一直|全部|全都|所有|都|只|必须|每[次天晚]|最多|最少|至少|以内|以上|不准|禁止"
+    r"|尽量|越|最讨厌|特别",
 )
 """The statement leaves no room for another one beside it."""
 
@@ -87,7 +96,8 @@ OTHER_VALUES = re.compile("|".join(c for c in _CHOICES if not _PLAIN.fullmatch(c
 """Together they find what any group of `VALUES` finds: words, and what is more than a word."""
 
 CONDITIONS: tuple[str, ...] = (
-    r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|周[一二三四五六日天末]|星期[一二三四五六日天]",
+    r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|周[一二三四五六日天末]"
+    r"|星期[一二三四五六日天]",
     r"\b(?:spring|summer|autumn|winter)\b|春|夏|秋|冬",
     r"\bmornings?\b|\bafternoons?\b|\bevenings?\b|\bnights?\b|早上|上午|中午|下午|晚上|夜里",
     r"\bat home\b|\bon flights?\b|\bat work\b|在家|出差|公司",

@@ -10,7 +10,6 @@ learns nothing, not even whether a method works. A method that is not registered
 from __future__ import annotations
 
 import asyncio
-import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
@@ -27,6 +26,7 @@ from recalld.server.clock import Clock
 from recalld.server.credentials import Credentials
 from recalld.server.errors import NotOffered
 from recalld.server.metrics import CALLS, Metrics
+from recalld.server.names import new_name
 from recalld.server.quotas import CallRate
 
 UnaryHandler = Callable[[Any, Call], Awaitable[Message | bytes]]
@@ -216,8 +216,7 @@ class Dispatcher:
 
         Log where it came from when it is a fault of the server.
         """
-        # Made only when there is something to tell: a random id costs some microseconds.
-        request_id = (call.request_id if call else "") or uuid.uuid4().hex
+        request_id = (call.request_id if call else "") or new_name()
         failure = status.translate(error, request_id)
         name = f"{method.service}.{method.name}"
         self._count(method, failure.code.name, started_s)

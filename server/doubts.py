@@ -9,7 +9,6 @@ contradicting. A few neighbours are looked at. What is decided is stored: a rest
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -18,15 +17,24 @@ from numpy.typing import NDArray
 
 from recalld.index.judge import Judge, Stand
 from recalld.index.nearest import nearest
-from recalld.scoring.params import Scale
 from recalld.server import conflicts
 from recalld.server.change import Change
 from recalld.server.claim_pairs import Features, features, is_denied, is_same, may_differ
-from recalld.server.claims import DENIES
+from recalld.server.claims import DENIES, TELLS
+from recalld.server.ended import is_ended
 from recalld.server.partition import CURRENT, TOPIC_KINDS, slot_of
 from recalld.server.pieces import Pieces
 from recalld.server.precedence import holds_now, rank
+from recalld.server.states import read, stand_of
 from recalld.server.subjects import are_apart
+from recalld.server.word_odds import (
+    LIKELY,
+    TOLD_MIN,
+    TOLD_SHARE_MIN,
+    contradicted,
+    nearness,
+    outdated,
+)
 from recalld.storage.record import Importance, Kind, MemoryRecord, Status
 
 NEIGHBOUR_COUNT = 8
@@ -34,32 +42,15 @@ NEIGHBOUR_COUNT = 8
 TWIN_COSINE_MIN = 0.85
 TWIN_SPREADS_MIN = 4.0
 """Nearness of two wordings of one thing: above both, since models differ in their background."""
-NEAR_FROM, NEAR_TO = 2.5, 4.5
-"""Spreads above the background between which nearness goes from 0 to 1."""
-LIKELY = 0.5
-"""Probability from which a pair counts as outdated or contradicting by its words."""
 TOPIC_SPREADS_MIN = 1.5
 """Nearness below which two statements are not of one thing, whatever the judge makes of them: one
 true update in fifty lies farther apart."""
+NAMED_SPREADS_MIN = 2.25
+"""Nearness from which homes and employers are compared: a name alone does not tell a town ("moved
+to Kiel", 2.4) from what else one moves to ("moved to Kubernetes", 1.6)."""
 OUTDATED_MIN, PROTECTED_MIN, CONTRADICTED_MIN = 0.5, 0.7, 0.7
 """Probabilities of the judge from which a mark is set; on lines kept out of its training 86, 93 and
 89 of a hundred such marks are right. What is keyed or important needs the second."""
-TOLD_MIN, TOLD_SHARE_MIN = 0.9, 0.6
-"""Where the judge marks nothing: probability by words, and share of the words of the shorter text
-that both hold, from which a word of change ("no longer") is about the older statement. On the
-judge's own lines, full of near misses, 75 of a hundred such marks are right (docs/CONFLICTS.md)."""
-# Logistic weights of `claims.features`, then the bias: fitted by bench/fit_claims.py to one half of
-# tests/data/claim_pairs.jsonl; the other half judges them.
-OUTDATED_WEIGHTS = (
-    *(0.4, 2.7, -2.71, 1.91, 0.38, 0.44, -0.13, -1.15, 0.75),
-    *(-0.32, 0.49, -0.24, 3.52, 4.6, 1.66, -0.17, 0.32, -0.1, -5.53),
-)
-CONTRADICTED_WEIGHTS = (
-    *(3.17, 1.25, -0.81, -1.05, -0.99, -0.23, 1.92, 3.33, 1.69),
-    *(3.79, -1.13, -0.13, -0.44, -0.26, 3.67, 2.02, 0.26, 0.71, -6.97),
-)
-
-
 Neighbours = list[tuple[MemoryRecord, float]]
 
 
@@ -69,28 +60,6 @@ class Found:
 
     contradicted: tuple[str, ...] = ()
     outdated: tuple[str, ...] = ()
-
-
-def nearness(cosine: float, scale: Scale) -> float:
-    """A cosine on a scale from 0, unrelated, to 1, near, that holds for any model."""
-    spreads = (cosine - scale.mean) / scale.spread
-    return min(1.0, max(0.0, (spreads - NEAR_FROM) / (NEAR_TO - NEAR_FROM)))
-
-
-def outdated(pair: Features) -> float:
-    """How likely it is that the newer of a pair tells of a change of the older, in [0, 1]."""
-    return _logistic(OUTDATED_WEIGHTS, pair) if pair.tells_of_change else 0.0
-
-
-def contradicted(pair: Features) -> float:
-    """How likely it is that both of a pair cannot hold, in [0, 1]."""
-    return _logistic(CONTRADICTED_WEIGHTS, pair) if pair.opposes else 0.0
-
-
-def _logistic(weights: tuple[float, ...], pair: Features) -> float:
-    """Probability of a weighted sum; the last weight is the bias."""
-    total = sum(w * v for w, v in zip(weights, pair, strict=False)) + weights[-1]
-    return 1.0 / (1.0 + math.exp(-total))
 
 
 def twin_of(change: Change, record: MemoryRecord, near: Neighbours) -> MemoryRecord | None:
@@ -157,6 +126,8 @@ def _judged(change: Change, record: MemoryRecord, held: Neighbours, judge: Judge
         return Found(contradicted_ids, outdated_ids)
     if (told := _told(change, record, held)) is not None:
         return _doubt(change, record, told)
+    if (stated := _stated(change, record, held)) is not None:
+        return stated
     if (denied := _denied(change, record, held)) is not None:
         return _oppose(change, record, denied)
     opposed = shares[:, Stand.CONTRADICTION]
@@ -174,8 +145,30 @@ def _told(change: Change, record: MemoryRecord, held: Neighbours) -> MemoryRecor
             continue
         earlier, later = change.claim(older), change.claim(newer)
         pair = features(earlier, later, nearness(cosine, change.partition.index.scale))
-        if pair.share >= TOLD_SHARE_MIN and outdated(pair) >= TOLD_MIN:
+        is_told = pair.share >= TOLD_SHARE_MIN and outdated(pair) >= TOLD_MIN
+        tells = change.signs(newer) & TELLS
+        is_told = is_told or (tells > 0 and is_ended(earlier, later))
+        if is_told and not are_apart(earlier, later):
             return other
+    return None
+
+
+def _stated(change: Change, record: MemoryRecord, held: Neighbours) -> Found | None:
+    """Mark the nearest neighbour that names another state of a sort that has one at a time."""
+    if (mine := read(change.claim(record))) is None:
+        return None
+    scale = change.partition.index.scale
+    for other, cosine in held:
+        older, newer = _in_order(other, record)
+        its = None if is_protected(older) or newer.key else read(change.claim(other))
+        if its is None:
+            continue
+        pair = (its, mine) if newer is record else (mine, its)
+        is_near = cosine >= scale.mean + NAMED_SPREADS_MIN * scale.spread
+        stand = stand_of(*pair, is_near=is_near)
+        if stand is not Stand.APART:
+            mark = _doubt if stand is Stand.UPDATE else _oppose
+            return mark(change, record, other)
     return None
 
 
@@ -183,19 +176,26 @@ def _denied(change: Change, record: MemoryRecord, held: Neighbours) -> MemoryRec
     """The nearest neighbour that says the same but for a denial, or None."""
     for other, _ in held:
         denies = (change.signs(other) ^ change.signs(record)) & DENIES
-        if denies and is_denied(change.claim(other), change.claim(record)):
+        pair = change.claim(other), change.claim(record)
+        if denies and is_denied(*pair) and not are_apart(*pair):
             return other
     return None
 
 
 def _by_words(change: Change, record: MemoryRecord, held: Neighbours) -> Found:
     """Mark the likeliest pair by its words."""
+    if (told := _told(change, record, held)) is not None:
+        return _doubt(change, record, told)
+    if (stated := _stated(change, record, held)) is not None:
+        return stated
     best: dict[Callable[[Features], float], tuple[float, MemoryRecord]] = {}
     for other, cosine in held:
         older, newer = _in_order(other, record)
         if not may_differ(change.signs(older), change.signs(newer)):
             continue
         earlier, later = change.claim(older), change.claim(newer)
+        if are_apart(earlier, later):
+            continue
         pair = features(earlier, later, nearness(cosine, change.partition.index.scale))
         for judge in (contradicted,) if is_protected(older) else (outdated, contradicted):
             if judge(pair) > best.get(judge, (LIKELY, other))[0]:
@@ -257,7 +257,7 @@ async def lead_on(change: Change, gone: Sequence[MemoryRecord], pieces: Pieces) 
     """What was replaced by memories that go for good names what replaced those, if that stays.
 
     So it keeps its heir (`recalld.index.heirs`): what stands for it today is not lost with a step
-    in between. Where nothing followed, the name of what went stays.
+    in between. Where nothing followed it names nothing, and stays history.
     """
     next_of = {record.id: record.superseded_by for record in gone}
     for other in await change.replaced_by(next_of, pieces):
@@ -265,8 +265,8 @@ async def lead_on(change: Change, gone: Sequence[MemoryRecord], pieces: Pieces) 
         while heir in next_of and steps:
             heir, steps = next_of[heir], steps - 1
         stays = heir not in next_of and change.partition.label_of(heir) is not None
-        if stays and other.id not in next_of:
-            change.edit(other, superseded_by=heir)
+        if other.id not in next_of:
+            change.edit(other, superseded_by=heir if stays else "")
 
 
 def neighbours(change: Change, record: MemoryRecord, vector: NDArray[np.float32]) -> Neighbours:

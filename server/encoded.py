@@ -2,7 +2,7 @@
 
 What a memory is on the wire is kept while it does not change, and joined into answers as bytes: a
 message would copy it, and encode the copy. Bounded, least recently used first out. A record that
-changed, or ran out, is encoded anew.
+changed, ran out, or is seen by others with fewer marks, is encoded anew.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _head(number: int, size: int) -> bytes:
 class _Kept(NamedTuple):
     """An encoded record, and what has to be as it was."""
 
-    revision: int
+    record: MemoryRecord
     status: int
     body: bytes
 
@@ -67,11 +67,11 @@ class EncodedMemories:
         """A record as the encoded field `memory` of a hit."""
         kept = self._kept.get(record.label)
         status = codec.shown_status(record, now_us)
-        if kept is not None and kept.revision == record.revision and kept.status == status:
+        if kept is not None and kept.record is record and kept.status == status:
             self._kept.move_to_end(record.label)
             return kept.body
         body = field(MEMORY, codec.memory(record, now_us).SerializeToString())
-        self._kept[record.label] = _Kept(record.revision, status, body)
+        self._kept[record.label] = _Kept(record, status, body)
         if len(self._kept) > self._kept_max:
             self._kept.popitem(last=False)
         return body

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -82,8 +82,8 @@ class Explaining:
         if partition is None or label is None:
             return None
         record = partition.records[label]
-        there = replace(scope, user_id=user_id)
-        return (partition, record) if access.may_see(record, there, call) else None
+        sees = access.view_of(scope, call, user_id)
+        return (partition, record) if sees(record) else None
 
     async def _one(
         self, trace: Trace, memory_id: str, scope: Scope, call: Call

@@ -36,6 +36,7 @@ NUMBER_CONDITIONS = {
 TIME_CONDITIONS = ("event_time", "create_time", "update_time")
 EVERY_STATUS = frozenset(status for status in Status if status != Status.UNSPECIFIED)
 
+EVERYTHING = Filter()
 RECENT_COUNT_MAX = 1_024
 RECENT_BYTES_MAX = 512
 """Longer filters are lists made for one request."""
@@ -120,6 +121,8 @@ class RecentFilters:
         self, request: recall_service_pb2.RecallRequest, field: str, label_of: LabelOf
     ) -> Filter:
         """What `filters.of_recall` gives, and raises."""
+        if not request.HasField("filter") and not request.kinds:
+            return EVERYTHING
         key = request.filter.SerializeToString(), tuple(request.kinds)
         found = self._kept.get(key)
         if found is not None:

@@ -5,7 +5,7 @@ A forgotten memory is never recalled; what a purge does is in `purge.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from recalld.server import access, codec, conflicts, doubts, filters, slots, validate
@@ -119,6 +119,8 @@ class Forget:
         purge = request.mode == pb.ForgetMode.FORGET_MODE_PURGE
         oldest_us = call.now_us - UNDO_WINDOW_US if undo else 0
         records, is_meant = self._named(request, partition, scope, call)
+        if undo and request.WhichOneof("selector") == "ids":
+            _require_undoable(records, oldest_us)
 
         def is_changed(record: MemoryRecord) -> bool:
             """Whether the mode makes a difference."""
@@ -194,10 +196,23 @@ class Forget:
             else:
                 change.edit(record, status=Status.FORGOTTEN, forget_time_us=call.now_us)
         for group in sorted({record.conflict_group for record in chosen} - {""}):
-            conflicts.end_if_alone(change, group)
+            conflicts.close_up(change, group)
         if not undo:
             await doubts.release(change, {record.id for record in chosen}, pieces)
         return chosen
+
+
+def _require_undoable(records: Iterable[MemoryRecord], oldest_us: int) -> None:
+    """Refuse an undo that names what is past it, as for what is not there: none is done.
+
+    Raises:
+        MemoryNotFound: one was forgotten before the window.
+    """
+    for place, record in enumerate(records):
+        if record.status == Status.FORGOTTEN and record.forget_time_us < oldest_us:
+            raise MemoryNotFound(
+                f"ids.ids[{place}] was forgotten more than 30 days ago and cannot be brought back"
+            )
 
 
 def _require_etag(request: pb.ForgetRequest, records: Sequence[MemoryRecord]) -> None:

@@ -8,13 +8,13 @@ row is looked at, or the graph before it answers. Builds run one after the other
 from __future__ import annotations
 
 import asyncio
-import os
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 from recalld.server.partition import Partition
+from recalld.storage.background import step_back
 
 _PRIORITY_LOWEST = 19
 
@@ -27,7 +27,7 @@ class Graphs:
         self._log = log
         self._threads = threads
         self._closing = threading.Event()
-        self._thread = ThreadPoolExecutor(1, "recalld-graph", _step_back)
+        self._thread = ThreadPoolExecutor(1, "recalld-graph", partial(step_back, _PRIORITY_LOWEST))
         self._building: dict[Partition, asyncio.Task[None]] = {}
 
     def consider(self, partition: Partition) -> None:
@@ -58,9 +58,3 @@ class Graphs:
             is_attached = index.attach_graph(graph)
         # Otherwise the rows were numbered anew meanwhile; the next write has another one built.
         self._log.info("graph ready" if is_attached else "graph too late", memories=count)
-
-
-def _step_back() -> None:
-    """Give this thread, and those that it starts, the lowest priority."""
-    if sys.platform == "linux":
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _PRIORITY_LOWEST)

@@ -139,13 +139,18 @@ def make_hits(ranking: Ranking, record_of: Callable[[int], MemoryRecord | None])
             continue
         score, past, mark = parts[SCORE], parts[IS_PAST] > 0, marks[place]
         cue = "" if cues is None else _cue_of(record, cues[place])
-        agreed, reasons = _told(mark, bool(cue))
+        is_heir = heirs is not None and heirs[place]
+        doubt = doubts[place]
+        if doubt and doubt != Doubt.TENTATIVE and not record.superseded_by:
+            doubt = Doubt.NONE  # What weighs more is not the asker's to know of.
+        agreed, reasons, behind = _told(mark, cue != "", is_heir, past, doubt)
         if mark & KEY:
             reasons = (f"exact key: {record.key}", *reasons[1:])
         if cue and mark & IN_ROLE:
             reasons = (*reasons[:-1], f"a cue of the writer: {cue}")
-        reasons += _against(heirs is not None and heirs[place], past, doubts[place])
-        high = agreed and score >= HIGH_SCORE_MIN and not (past or doubts[place])
+        if behind:
+            reasons += behind
+        high = agreed and score >= HIGH_SCORE_MIN and not (past or doubt)
         band = pb.CONFIDENCE_BAND_HIGH if high else pb.CONFIDENCE_BAND_LOW
         made.append(RankedHit(record, score, band, reasons, ranking, place, past))
     return made
@@ -167,13 +172,18 @@ def _cue_of(record: MemoryRecord, number: int) -> str:
 
 
 @cache
-def _told(mark: int, has_cue: bool) -> tuple[bool, tuple[str, ...]]:
-    """Whether independent channels agree on a memory of some mark, and what speaks for it.
+def _told(
+    mark: int, has_cue: bool, is_heir: bool, past: bool, doubt: int
+) -> tuple[bool, tuple[str, ...], tuple[str, ...]]:
+    """Whether independent channels agree on a memory of some mark, what speaks for it, and then.
 
-    The reason of a key comes first, that of its role or cue last; neither names it.
+    The reason of a key comes first, that of its role or cue last; neither names it. Behind those of
+    the channels stand the others.
     """
+    said = (INHERITED_REASON if is_heir else "", PAST_REASON if past else "", DOUBT_REASONS[doubt])
+    behind = tuple(filter(None, said))
     if mark == FILTER_MARK:
-        return True, ("matches the filter",)
+        return True, ("matches the filter",), behind
     is_backed = bool(mark & (NEAR | NEEDED))
     is_agreed = (
         bool(mark & (KEY | IDENTIFIER))
@@ -182,7 +192,7 @@ def _told(mark: int, has_cue: bool) -> tuple[bool, tuple[str, ...]]:
         or bool(has_cue and mark & TOLD and (is_backed or mark & WORDS))
     )
     reasons = tuple(text for bit, text in _REASONS.items() if mark & bit)
-    return is_agreed, reasons or (_weak_reason(mark),)
+    return is_agreed, reasons or (_weak_reason(mark),), behind
 
 
 def _weak_reason(mark: int) -> str:
@@ -190,13 +200,6 @@ def _weak_reason(mark: int) -> str:
     if mark & FEW_WORDS:
         return "few shared words"
     return "weak similarity" if mark & (FAINTLY_NEAR | FAINTLY_NEEDED) else "no evidence"
-
-
-@cache
-def _against(is_heir: bool, past: bool, doubt: int) -> tuple[str, ...]:
-    """Reasons that stand behind those of the channels."""
-    said = (INHERITED_REASON if is_heir else "", PAST_REASON if past else "", DOUBT_REASONS[doubt])
-    return tuple(filter(None, said))
 
 
 def wire_parts(parts: explain.ScoreParts) -> pb.ScoreParts:
@@ -226,19 +229,30 @@ def wire_hit(hit: RankedHit, memory: bytes, *, with_parts: bool) -> bytes:
     if with_parts:
         message = wire_parts(explain.parts(hit.ranking, hit.place))
         parts = encoded.field(PARTS, message.SerializeToString())
-    reasons = [encoded.field(REASONS, reason.encode()) for reason in hit.reasons]
     head = _HEAD.pack(_SCORE_TAG, hit.score, _BAND_TAG, hit.band)
+    reasons = [_ENCODED.get(reason) or _encoded(reason) for reason in hit.reasons]
     return b"".join((memory, head, parts, *reasons))
+
+
+def _encoded(reason: str) -> bytes:
+    """A reason as it goes out."""
+    return encoded.field(REASONS, reason.encode())
+
+
+# Only what tells nothing of a memory, so that nothing has to be let go of with one.
+_ENCODED = {
+    reason: _encoded(reason)
+    for reason in (*_REASONS.values(), *DOUBT_REASONS.values(), PAST_REASON, INHERITED_REASON)
+}
 
 
 def excluded(rankings: list[Ranking], k: int, returned: int) -> list[tuple[int, int]]:
     """What was left out: reasons of the contract and how many, in the order of the reasons."""
     counts: dict[int, int] = {}
     for ranking in rankings:
-        counted = ranking.excluded.tolist()
-        for reason, drop in DROP_REASONS.items():
-            if counted[reason]:
-                counts[drop] = counts.get(drop, 0) + counted[reason]
+        for reason, count in enumerate(ranking.excluded.tolist()):
+            if count and (drop := DROP_REASONS.get(reason)) is not None:
+                counts[drop] = counts.get(drop, 0) + count
     left = sum(ranking.matched for ranking in rankings) - returned
     if left > 0:
         drop = pb.DROP_REASON_OVER_K if returned >= k else pb.DROP_REASON_BELOW_CUT

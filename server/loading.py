@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from recalld.server import logs
 from recalld.server.clock import Clock
 from recalld.server.indexing import index_row
+from recalld.server.load_priority import LoadPriority
 from recalld.server.metrics import Metrics
 from recalld.server.models import Models
 from recalld.server.partition import Partition
@@ -28,7 +29,8 @@ from recalld.storage.store import Store, StoredMemory
 
 Labels = NDArray[np.int64]
 THREAD_COUNT = 2
-"""A large partition never keeps small ones waiting; more threads would only share one core."""
+"""A large partition never keeps small ones waiting; more threads would only share one core. One
+more is for what nobody waits for."""
 CHUNK_ROW_COUNT = 8_192
 
 
@@ -44,6 +46,7 @@ class Loading:
         clock: for durations.
         metrics: where they go.
         log: of failures.
+        priority: which loads calls wait for.
     """
 
     store: Store
@@ -53,8 +56,12 @@ class Loading:
     clock: Clock
     metrics: Metrics
     log: Any
+    priority: LoadPriority = field(default_factory=LoadPriority, init=False)
     _threads: ThreadPoolExecutor = field(
         default_factory=lambda: ThreadPoolExecutor(THREAD_COUNT, "recalld-load"), init=False
+    )
+    _idle_thread: ThreadPoolExecutor = field(
+        default_factory=lambda: ThreadPoolExecutor(1, "recalld-warm"), init=False
     )
 
     def empty(self, tenant: str, user_id: str) -> Partition:
@@ -64,15 +71,18 @@ class Loading:
     async def load(self, tenant: str, user_id: str, labels: Labels) -> Partition:
         """A partition as it is stored, of the rows with these labels.
 
+        One that no call wants yet stands still while others are loaded for calls; of these there
+        is one at a time, or the second could be wanted and stand behind the first.
+
         Raises:
             Corrupt, StorageError, StoreClosed: its rows cannot be read.
         """
         started_s = self.clock.monotonic_s()
         loop = asyncio.get_running_loop()
+        is_wanted = self.priority.is_wanted((tenant, user_id))
+        threads = self._threads if is_wanted else self._idle_thread
         try:
-            partition = await loop.run_in_executor(
-                self._threads, self._read, tenant, user_id, labels
-            )
+            partition = await loop.run_in_executor(threads, self._read, tenant, user_id, labels)
         except Exception as error:
             self.log.error("a user's memories cannot be loaded", fault=logs.fault(error))
             raise
@@ -82,9 +92,11 @@ class Loading:
     def close(self) -> None:
         """End the threads; what they do is finished."""
         self._threads.shutdown()
+        self._idle_thread.shutdown()
 
     def _read(self, tenant: str, user_id: str, labels: Labels) -> Partition:
         """Rows in chunks, so that a large partition is not in memory twice."""
+        self.priority.give_way((tenant, user_id))
         stored = self.store.load_partition(tenant, user_id, labels)
         model = self.models.current.fingerprint
         if self.reembedding.is_pending(tenant, user_id):
@@ -96,6 +108,7 @@ class Loading:
             partition.put(row.record for row in rows)
             vectors, cues = self.models.vectors_of(model, rows)
             partition.index.add([index_row(row.record, self.zone) for row in rows], vectors, cues)
+            self.priority.give_way((tenant, user_id))
         return partition
 
     def _empty(self, tenant: str, user_id: str, model: str) -> Partition:

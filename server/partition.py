@@ -13,19 +13,17 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from sys import getsizeof
-from typing import TypeVar
 
 from recalld.index.judge import Judge
 from recalld.index.partition import PartitionIndex
+from recalld.server.book import Book
 from recalld.server.standing import is_binding
 from recalld.storage.errors import MemoryNotFound
 from recalld.storage.record import Kind, MemoryRecord, Status
 
-K = TypeVar("K")
-
 CURRENT = frozenset({Status.ACTIVE, Status.CONFLICTED})
 TOPIC_KINDS = frozenset({Kind.EVENT, Kind.DOCUMENT})
-RECORD_BYTES = 750
+RECORD_BYTES = 670
 """Of a record and its entries in the books, beside its texts; measured."""
 
 
@@ -81,12 +79,12 @@ class Partition:
         self.lock = asyncio.Lock()
         self.records: dict[int, MemoryRecord] = {}
         self._labels: dict[str, int] = {}
-        self._slots: dict[Slot, list[int]] = {}
-        self._past: dict[Slot, list[int]] = {}
+        self._slots: Book[Slot] = Book()
+        self._past: Book[Slot] = Book()
         # Of what says the same: whole identities would be a second copy of much of a record.
-        self._sayings: dict[bytes, tuple[int, ...]] = {}
+        self._sayings: Book[bytes] = Book()
         self._binding: set[int] = set()
-        self._groups: dict[str, list[int]] = {}
+        self._groups: Book[str] = Book()
         self._text_bytes = 0
         self.signs: dict[int, int] = {}
         """`Claim.signs` of texts that others were held against, by label."""
@@ -106,14 +104,19 @@ class Partition:
         Raises:
             MemoryNotFound: there is none here; whether it exists elsewhere is never told.
         """
-        label = self._labels.get(memory_id)
-        if label is None:
+        record = self.find(memory_id)
+        if record is None:
             raise MemoryNotFound("no such memory of this user")
-        return self.records[label]
+        return record
 
     def label_of(self, memory_id: str) -> int | None:
         """Label of a public id, or None."""
         return self._labels.get(memory_id)
+
+    def find(self, memory_id: str) -> MemoryRecord | None:
+        """A record by its public id, or None."""
+        label = self._labels.get(memory_id)
+        return None if label is None else self.records[label]
 
     @property
     def binding(self) -> frozenset[int]:
@@ -122,20 +125,20 @@ class Partition:
 
     def in_slot(self, slot: Slot) -> list[MemoryRecord]:
         """Current records of a slot, oldest label first."""
-        return [self.records[label] for label in self._slots.get(slot, ())]
+        return [self.records[label] for label in self._slots.get(slot)]
 
     def past_of(self, slot: Slot) -> list[MemoryRecord]:
         """Superseded records of a slot."""
-        return [self.records[label] for label in self._past.get(slot, ())]
+        return [self.records[label] for label in self._past.get(slot)]
 
     def in_group(self, group: str) -> list[MemoryRecord]:
         """Records of any status in a conflict group."""
-        return [self.records[label] for label in self._groups.get(group, ())]
+        return [self.records[label] for label in self._groups.get(group)]
 
     def same_as(self, record: MemoryRecord) -> list[MemoryRecord]:
         """Current records that say the same thing: more than one only after an undo or an edit."""
         wanted = identity_of(record)
-        found = (self.records[label] for label in self._sayings.get(record.content_hash, ()))
+        found = (self.records[label] for label in self._sayings.get(record.content_hash))
         return [one for one in found if identity_of(one) == wanted]
 
     def current(self) -> Iterator[MemoryRecord]:
@@ -158,15 +161,11 @@ class Partition:
             slot = slot_of(record)
             book = self._book(record)
             if slot is not None and book is not None:
-                if slot in book:
-                    book[slot].append(record.label)
-                else:  # Made with its one entry, it has no room for more.
-                    book[slot] = [record.label]
+                book.enter(slot, record.label)
             if record.conflict_group:
-                self._groups.setdefault(record.conflict_group, []).append(record.label)
+                self._groups.enter(record.conflict_group, record.label)
             if record.status in CURRENT:
-                same = self._sayings.get(record.content_hash, ())
-                self._sayings[record.content_hash] = (*same, record.label)
+                self._sayings.enter(record.content_hash, record.label)
                 if is_binding(record):
                     self._binding.add(record.label)
 
@@ -177,7 +176,7 @@ class Partition:
             self._forget_books(held)
             del self._labels[held.id]
 
-    def _book(self, record: MemoryRecord) -> dict[Slot, list[int]] | None:
+    def _book(self, record: MemoryRecord) -> Book[Slot] | None:
         """The book of slots that a record belongs to by its status."""
         if record.status in CURRENT:
             return self._slots
@@ -190,14 +189,11 @@ class Partition:
         slot = slot_of(record)
         book = self._book(record)
         if slot is not None and book is not None:
-            _drop(book, slot, record.label)
+            book.strike(slot, record.label)
         if record.conflict_group:
-            _drop(self._groups, record.conflict_group, record.label)
+            self._groups.strike(record.conflict_group, record.label)
         if record.status in CURRENT:
-            said = record.content_hash
-            left = tuple(n for n in self._sayings.pop(said) if n != record.label)
-            if left:
-                self._sayings[said] = left
+            self._sayings.strike(record.content_hash, record.label)
         self._binding.discard(record.label)
 
 
@@ -205,11 +201,3 @@ def _text_bytes(record: MemoryRecord) -> int:
     """Bytes of a record's own texts."""
     texts = (record.content, record.value_json, record.metadata_json, *record.relevant_when)
     return sum(map(getsizeof, filter(None, texts)))
-
-
-def _drop(book: dict[K, list[int]], key: K, label: int) -> None:
-    """Take a label out of a book; empty entries do not stay."""
-    labels = book[key]
-    labels.remove(label)
-    if not labels:
-        del book[key]

@@ -23,13 +23,12 @@ import numpy as np
 from recalld.server.call import Call
 from recalld.server.errors import DeadlinePassed
 from recalld.server.graphs import Graphs
+from recalld.server.load_priority import Key
 from recalld.server.loading import Labels, Loading
 from recalld.server.metrics import FAILED, LOADED, PartitionMetrics
 from recalld.server.partition import Partition
 from recalld.storage.sizes import Partition as StoredPartition
 
-Key = tuple[str, str]
-"""Tenant and user id."""
 WARM_SHARE = 0.5
 """Of the budget: what is loaded before it is asked for leaves room for what is asked for."""
 
@@ -119,10 +118,12 @@ class Partitions:
 
         Raises: as `use`.
         """
-        for user_id in user_ids:
-            if self.find(tenant, user_id) is None and self.count_of_user(tenant, user_id):
-                self._begin((tenant, user_id))
-        found = [await self.use(tenant, user_id, call) for user_id in user_ids]
+        found = [self.find(tenant, user_id) for user_id in user_ids]
+        if None in found:
+            for user_id in user_ids:
+                if self.count_of_user(tenant, user_id) and self.find(tenant, user_id) is None:
+                    self._begin((tenant, user_id))
+            found = [await self.use(tenant, user_id, call) for user_id in user_ids]
         return [partition for partition in found if partition is not None]
 
     async def open(self, tenant: str, user_id: str, call: Call) -> Partition:
@@ -172,12 +173,15 @@ class Partitions:
         return iter(list(self._kept.values()))
 
     async def warm(self, newest: Sequence[StoredPartition]) -> None:
-        """Load some partitions, one after the other, as long as none has to go for them."""
+        """Load some partitions, one after the other, as long as none has to go for them.
+
+        What a call waits for is loaded first, whatever was begun here.
+        """
         for one in newest:
             if self.resident_bytes >= WARM_SHARE * self.bytes_max:
                 return
             if self.find(one.tenant, one.user_id) is None:
-                await asyncio.wait((self._begin((one.tenant, one.user_id)),))
+                await asyncio.wait((self._begin((one.tenant, one.user_id), is_wanted=False),))
 
     async def close(self) -> None:
         """Wait for what is being loaded; nothing is loaded afterwards."""
@@ -185,8 +189,10 @@ class Partitions:
             await asyncio.wait(self._tasks.values())
         self._loading.close()
 
-    def _begin(self, key: Key) -> asyncio.Task[Partition]:
-        """The load of a partition that is under way, or a new one."""
+    def _begin(self, key: Key, *, is_wanted: bool = True) -> asyncio.Task[Partition]:
+        """The load of a partition that is under way, or a new one; `is_wanted`: by a call."""
+        if is_wanted:
+            self._loading.priority.want(key)
         task = self._tasks.get(key)
         if task is None:
             task = self._tasks[key] = asyncio.create_task(self._load(key))
@@ -202,6 +208,7 @@ class Partitions:
     def _loaded(self, key: Key, task: asyncio.Task[Partition]) -> None:
         """Count a load; its error is looked at, whoever still waits for it."""
         del self._tasks[key]
+        self._loading.priority.done(key)
         is_failed = task.cancelled() or task.exception() is not None
         self._metrics.loads.labels(FAILED if is_failed else LOADED).inc()
 

@@ -2,7 +2,8 @@
 
 An answer never shows one side only. Room is made by leaving out the weakest hits that nobody
 contradicts; an answer never becomes longer than asked for, and never brings what the request's
-filter or the asker's view leaves out.
+filter or the asker's view leaves out. What comes along for this says so: the request's lowest score
+does not hold for it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from itertools import islice
 
 from recalld.index.conditions import Filter, LabelIn
+from recalld.server import access
+from recalld.server.ask import Ask
+from recalld.server.call import Call
 from recalld.server.hits import RankedHit, order_of
 from recalld.server.indexing import is_outweighed
 from recalld.server.partition import CURRENT, Partition
@@ -19,6 +23,8 @@ from recalld.v1 import recall_service_pb2 as pb
 
 MEMBER_COUNT_MAX = 20
 """Members of a group that an answer names."""
+
+PARTNER_REASON = "other side of a conflict"
 
 Search = Callable[[Partition, Filter], Awaitable[list[RankedHit]]]
 """Hits of a partition among some of its rows, without a cut."""
@@ -47,6 +53,8 @@ async def with_partners(
         ]
         if labels:
             found += await search(part, Filter(must=(LabelIn(frozenset(labels)),)))
+    for hit in found:
+        hit.reasons += (PARTNER_REASON,)
     if not found:
         return ranked
     spare = [hit for hit in ranked if not _is_disputed(hit.record)]
@@ -58,22 +66,25 @@ async def with_partners(
 
 
 def conflicts(
-    ranked: Sequence[RankedHit], chosen: Sequence[Partition], sees: Callable[[MemoryRecord], bool]
+    ranked: Sequence[RankedHit], chosen: Sequence[Partition], asked: Ask, call: Call
 ) -> list[pb.Conflict]:
     """Groups of which a hit is a member: hits first, then current members that are none.
 
     Args:
-        ranked: the hits.
+        ranked: the hits, as the asker sees them.
         chosen: the partitions that were searched.
-        sees: whether the asker may see a record.
+        asked: the request.
+        call: the call.
     """
     groups: dict[str, dict[str, None]] = {}
     for hit in ranked:
         if hit.record.conflict_group:
             groups.setdefault(hit.record.conflict_group, {})[hit.record.id] = None
-    for name, ids in groups.items():
-        members = (member for part in chosen for member in part.in_group(name))
-        ids.update((m.id, None) for m in members if m.status in CURRENT and sees(m))
+    for part in chosen:
+        sees = access.view_of(asked.scope, call, part.user_id)
+        for name, ids in groups.items():
+            members = part.in_group(name)
+            ids.update((m.id, None) for m in members if m.status in CURRENT and sees(m))
     return [
         pb.Conflict(conflict_group=name, memory_ids=islice(ids, MEMBER_COUNT_MAX))
         for name, ids in groups.items()

@@ -171,7 +171,7 @@ async def _release(change: Change, part: Sequence[MemoryRecord], pieces: Pieces)
     for record in part:
         change.edit(record, status=Status.FORGOTTEN)
     for group in sorted({record.conflict_group for record in part} - {""}):
-        conflicts.end_if_alone(change, group)
+        conflicts.close_up(change, group)
     await doubts.release(change, {record.id for record in part}, pieces)
     await doubts.lead_on(change, part, pieces)
 

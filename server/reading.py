@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
+from functools import partial
 
 from google.protobuf.message import Message
 
@@ -49,7 +50,10 @@ class Reading:
             record = _current_value(partition, scope, key, call)
         else:
             raise InvalidRequest("selector", "is required: id or key")
-        return pb.GetMemoryResponse(memory=codec.memory(record, call.now_us))
+        sees = partial(access.may_see, scope=scope, call=call)
+        assert partition is not None
+        seen = access.as_seen(record, partition, sees, call.now_us)
+        return pb.GetMemoryResponse(memory=codec.memory(seen, call.now_us))
 
     async def list_page(
         self, request: pb.ListMemoriesRequest, call: Call
@@ -137,23 +141,20 @@ async def _select(
 ) -> list[MemoryRecord]:
     """Visible (or manageable) records of some statuses that pass a filter, in label order.
 
-    Expired ones count as EXPIRED.
+    They are as the asker sees them; expired ones count as EXPIRED.
     """
     label_of = partition.label_of if partition is not None else lambda _: None
     compiled = filters.decode(filter_message, "filter", label_of)
     if partition is None:
         return []
     labels = partition.index.match(filters.view_all(scope, call, manage=manage), compiled)
-    may = access.may_manage if manage else access.may_see
+    may = partial(access.may_manage if manage else access.may_see, scope=scope, call=call)
     selected: list[MemoryRecord] = []
     async for some in call.pieces().slices(labels):
         # A row that is being published is in the index before it has a record.
         found = [partition.records[label] for label in some if label in partition.records]
-        selected += [
-            record
-            for record in found
-            if codec.shown_status(record, call.now_us) in statuses and may(record, scope, call)
-        ]
+        seen = [access.as_seen(r, partition, may, call.now_us) for r in found if may(r)]
+        selected += [r for r in seen if codec.shown_status(r, call.now_us) in statuses]
     return selected
 
 

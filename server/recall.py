@@ -9,12 +9,10 @@ record is checked against them again before it goes out.
 from __future__ import annotations
 
 import asyncio
-import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import count
 
 from recalld.index.conditions import Filter, LabelIn
 from recalld.index.generation import Reading
@@ -31,6 +29,7 @@ from recalld.server.hits import RankedHit, make_hits
 from recalld.server.limits import K_DEFAULT, RESPONSE_BYTES_MAX
 from recalld.server.metrics import Metrics
 from recalld.server.models import Models
+from recalld.server.names import new_name
 from recalld.server.partition import Partition
 from recalld.server.partitions import Partitions
 from recalld.server.partners import conflicts, with_partners
@@ -74,12 +73,6 @@ class Found:
     traced: Traced | None
 
 
-def recall_names() -> Iterator[str]:
-    """Names of recalls: unique over restarts, and cheaper than a random one for each."""
-    prefix = uuid.uuid4().hex[:16]
-    return (f"{prefix}{number:016x}" for number in count(1))
-
-
 @dataclass(frozen=True)
 class Recall:
     """Handler of Recall, and what BuildContext and BatchRecall build on."""
@@ -93,7 +86,6 @@ class Recall:
     roles: Roles | None
     traces: Traces
     defaults: Defaults = field(init=False)
-    names: Iterator[str] = field(default_factory=recall_names, init=False)
     filters: RecentFilters = field(default_factory=RecentFilters, init=False)
     encoded: EncodedMemories = field(default_factory=EncodedMemories, init=False)
 
@@ -105,9 +97,9 @@ class Recall:
         defaults = ask.defaults(self.ranking, SERVED_CHANNELS - absent)
         object.__setattr__(self, "defaults", defaults)
 
-    async def __call__(self, request: pb.RecallRequest, call: Call) -> bytes:
+    def __call__(self, request: pb.RecallRequest, call: Call) -> Awaitable[bytes]:
         """Recall."""
-        return await self.answer(request, call, "")
+        return self.answer(request, call, "")
 
     async def answer(self, request: pb.RecallRequest, call: Call, where: str) -> bytes:
         """The encoded answer to a request that stands at the path `where` of a message."""
@@ -179,10 +171,9 @@ class Recall:
         is_all = False
         if own_max > 0 and chosen and chosen[0].user_id == asked.scope.user_id:
             own, is_all = await self._uncut(asked, chosen[0], compiled[0], query, own_max, call)
-        response = bare_answer(next(self.names), asked, chosen, rankings, ranked, query, held)
+        response = bare_answer(new_name(), asked, chosen, rankings, ranked, query, held)
         if is_disputed:
-            sees = partial(access.may_see, scope=asked.scope, call=call)
-            response.conflicts.extend(conflicts(ranked, chosen, sees))
+            response.conflicts.extend(conflicts(ranked, chosen, asked, call))
         spend(response.timings, call, started_s, embedded_s)
         traced = make_traced(asked, call, searched, rankings) if is_traced else None
         return Found(response, ranked, own, is_all, asked.text, asked.view.now_us, traced)
@@ -271,18 +262,21 @@ class Recall:
         self, asked: Ask, chosen: list[Partition], rankings: list[Ranking], call: Call
     ) -> list[RankedHit]:
         """Hits of all partitions in one order: score, then newer, then stored later."""
-        tenant, statuses = call.tenant, asked.view.statuses
-        about_now = not (asked.view.as_of_us or asked.view.known_at_us)
+        tenant, view = call.tenant, asked.view
+        about_now = not (view.as_of_us or view.known_at_us)
 
         def record_of(part: Partition, label: int) -> MemoryRecord | None:
             """The record, unless it is not of this partition or was replaced since the search."""
             record = part.records.get(label)
-            if record is None:
+            if record is None or (about_now and record.status not in view.statuses):
                 return None
             where = record.scope
             if where.user_id != part.user_id or where.tenant != tenant:
                 return None
-            return None if about_now and record.status not in statuses else record
+            if record.superseded_by or record.conflict_group:
+                sees = access.view_of(asked.scope, call, part.user_id)
+                return access.as_seen(record, part, sees, view.as_of_us or view.now_us)
+            return record
 
         collected: list[RankedHit] = []
         for part, ranking in zip(chosen, rankings, strict=True):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from recalld.server import codec, validate
+from recalld.server import access, codec, validate
 from recalld.server.call import Call
 from recalld.server.change import Change, ModelChanged
 from recalld.server.codec import Draft
@@ -139,7 +139,7 @@ class Remember:
             placed = place(change, draft.record, draft.vector, values)
             if draft.record.relevant_when and draft.cues is not None:
                 change.cues[placed.record.label] = draft.cues
-            placements.append(placed)
+            placements.append(_as_told(placed, change, call))
         response = pb.RememberResponse()
         for index, placement in enumerate(placements):
             await pieces.pause()
@@ -160,3 +160,25 @@ class Remember:
                 Outcome.Name(placement.outcome).removeprefix("REMEMBER_OUTCOME_")
             ).inc()
         return response
+
+
+def _as_told(placement: Placement, change: Change, call: Call) -> Placement:
+    """What became of a memory, without what its writer may not see."""
+    if not (placement.superseded_ids or placement.conflicting_ids):
+        return placement
+    sees = access.view_of(placement.record.scope, call, placement.record.scope.user_id)
+
+    def seen(ids: tuple[str, ...]) -> tuple[str, ...]:
+        """Those of the ids that the writer may see."""
+        found = ((one, change.find(one)) for one in ids)
+        return tuple(one for one, record in found if record is not None and sees(record))
+
+    superseded, conflicting = seen(placement.superseded_ids), seen(placement.conflicting_ids)
+    outcome = placement.outcome
+    if outcome == Outcome.REMEMBER_OUTCOME_CONFLICT and not conflicting:
+        outcome = Outcome.REMEMBER_OUTCOME_SUPERSEDED_PREVIOUS
+    if outcome == Outcome.REMEMBER_OUTCOME_SUPERSEDED_PREVIOUS and not superseded:
+        outcome = Outcome.REMEMBER_OUTCOME_CREATED
+    return replace(
+        placement, outcome=outcome, superseded_ids=superseded, conflicting_ids=conflicting
+    )

@@ -7,6 +7,7 @@ may not see count as absent, and a group without visible members as unknown.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from recalld.server import access, codec, conflicts, validate
 from recalld.server.call import Call
@@ -77,14 +78,16 @@ def _plan(
     if request.undo:
         settled = _settled(change, request.conflict_group)
         changed = conflicts.reopen(change, _visible(settled, scope, call), request.conflict_group)
-        return _answer(changed, call)
+        return _answer(change, changed, scope, call)
     members = _visible(conflicts.members_of(change, request.conflict_group), scope, call)
     winner = next((member for member in members if member.id == request.winner_id), None)
     if request.winner_id and winner is None:
         raise MemoryNotFound("no such member of this conflict")
     if winner is not None and request.etag not in ("", codec.etag(winner)):
         raise EtagMismatch("the winner changed since this etag was read")
-    return _answer(conflicts.settle_for(change, members, winner), call)
+    changed = conflicts.settle_for(change, members, winner)
+    conflicts.close_up(change, request.conflict_group)
+    return _answer(change, changed, scope, call)
 
 
 def _settled(change: Change, group: str) -> list[MemoryRecord]:
@@ -107,8 +110,10 @@ def _visible(members: list[MemoryRecord], scope: Scope, call: Call) -> list[Memo
     return seen
 
 
-def _answer(changed: list[MemoryRecord], call: Call) -> pb.ResolveConflictResponse:
+def _answer(
+    change: Change, changed: list[MemoryRecord], scope: Scope, call: Call
+) -> pb.ResolveConflictResponse:
     """The members after the change."""
-    return pb.ResolveConflictResponse(
-        memories=[codec.memory(record, call.now_us) for record in changed]
-    )
+    sees = partial(access.may_see, scope=scope, call=call)
+    seen = [access.as_seen(record, change, sees, call.now_us) for record in changed]
+    return pb.ResolveConflictResponse(memories=[codec.memory(one, call.now_us) for one in seen])

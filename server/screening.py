@@ -159,19 +159,17 @@ class Screen:
 async def screened_call(
     screen: Screen, pool: ThreadPoolExecutor, request: Message, call: Call
 ) -> Call:
-    """The call of a request that was screened; the request is changed in place.
+    """The call of a request whose text is kept, screened; the request is changed in place.
 
     Args:
         screen: the filter.
         pool: threads for large requests: their texts take the event loop too long.
-        request: of any method.
+        request: one that `is_screened`.
         call: its call.
 
     Raises:
         SensitiveData: as `Screen.request`.
     """
-    if not is_screened(request):
-        return call
     arguments = (request, call.tenant, user_of(request))
     if request.ByteSize() < OFF_LOOP_BYTES:
         screened = screen.request(*arguments)

@@ -34,6 +34,7 @@ from recalld.server.reembedding import Reembedding
 from recalld.server.remember import Remember
 from recalld.server.resolve import ResolveConflict
 from recalld.server.roles import Roles
+from recalld.server.screened_places import is_screened
 from recalld.server.screening import Screen, screened_call
 from recalld.server.sealed import OpenSealed
 from recalld.server.snapshots import Snapshots
@@ -233,7 +234,8 @@ class Table:
         """A unary handler that is looked up at the call."""
 
         async def answer(request: Any, call: Call) -> Message:
-            call = await self._screened(request, call)
+            if is_screened(request):
+                call = await self._screened(request, call)
             response: Message = await self._handlers[name](request, call)
             return response
 

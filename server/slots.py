@@ -122,7 +122,7 @@ def settle(change: Change, record: MemoryRecord) -> Placement:
     for rival in beaten:
         conflicts.supersede(change, rival, record)
     for group in sorted({rival.conflict_group for rival in beaten} - {""}):
-        conflicts.end_if_alone(change, group)
+        conflicts.close_up(change, group)
     against = [rival for how, rival in stands if how in (Standing.CONTESTED, Standing.TIED)]
     ids = tuple(rival.id for rival in beaten)
     if against:
@@ -196,7 +196,7 @@ def resettle(change: Change, before: MemoryRecord, after: MemoryRecord) -> Memor
     if after.status not in CURRENT or _claim(before) == _claim(after):
         return after
     free = change.edit(after, status=Status.ACTIVE, superseded_by="", conflict_group="")
-    conflicts.end_if_alone(change, before.conflict_group)
+    conflicts.close_up(change, before.conflict_group)
     placement = settle(change, free)
     near = doubts.neighbours(change, free, change.vector_of(after.label))
     return _weighed(change, placement, near).record

@@ -20,7 +20,8 @@ from recalld.server.keeping import Keeping
 from recalld.server.sections import SnapshotsSection
 from recalld.storage.manifest import Manifest
 from recalld.storage.restore import Restored, require_intact
-from recalld.storage.snapshots import NAME, Listed, Stamp
+from recalld.storage.snapshot_check import Listed
+from recalld.storage.snapshots import NAME, Stamp
 from recalld.v1 import admin_service_pb2 as pb
 
 State = pb.SnapshotState
@@ -216,19 +217,23 @@ def _ready(manifest: Manifest, tenant: str) -> pb.Snapshot:
 def _shown(listed: Listed, call: Call) -> pb.Snapshot:
     """One snapshot of the list."""
     if listed.manifest is not None:
-        return _ready(listed.manifest, call.tenant)
-    assert listed.problem is not None
-    return _failure(listed.name, 0, listed.problem)
+        made = _ready(listed.manifest, call.tenant)
+    else:
+        made = pb.Snapshot(name=listed.name)
+    if listed.problem is not None:
+        made.state = State.SNAPSHOT_STATE_DAMAGED
+        made.error.CopyFrom(_told(listed.problem))
+    return made
+
+
+def _told(error: Exception) -> status_pb2.Status:
+    """What is wrong with a snapshot, as a caller is told."""
+    return status_pb2.Status.FromString(status.translate(error, "").details)
 
 
 def _failure(name: str, time_us: int, error: Exception) -> pb.Snapshot:
     """A snapshot that is none, and why."""
-    details = status.translate(error, "").details
-    made = pb.Snapshot(
-        name=name,
-        state=State.SNAPSHOT_STATE_FAILED,
-        error=status_pb2.Status.FromString(details),
-    )
+    made = pb.Snapshot(name=name, state=State.SNAPSHOT_STATE_FAILED, error=_told(error))
     if time_us:
         made.create_time.CopyFrom(times.to_wire(time_us))
     return made

@@ -1,160 +1,170 @@
-"""What statements begin with: whether two are about neighbours, like rooms 301 and 302, or people.
+"""What statements are about: whether two are about neighbours, like rooms 301 and 302, or people.
 
-Pure functions of claims, by words alone, zh and en. A number is a name where a statement begins
-with it and the word before it is no preposition: "room 301 has a projector", not "the meeting is at
-10" or "the key is in box 774", where the number is what is said. So is a capitalised word that a
-verb follows: "customer Ann Abel pays by card", not "lives in Graz" or "uses Python for scripts".
+Pure functions of claims, by words alone, zh and en. What stands before the verb tells of which
+thing something is said, what follows says it: "the lamp of room 12 flickers" names one of many
+lamps, "I live in room 12" says where. So numbers, identifiers, names, kin and colours before the
+verb tell things apart, and after it only where they name a place beside a state, as in "dogs are
+allowed in room 12" or "there is a printer on floor 3". Chinese: `recalld.server.subjects_zh`.
 """
 
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+import unicodedata
+from collections.abc import Iterator, Sequence
 
 from recalld.index.analyzer import STOP_WORDS
+from recalld.server import subjects_zh
 from recalld.server.claims import HAN, Claim
-
-RELATING = frozenset("在是有到从共约花为和给才只就已每第过于")
-WORD_COUNT_MAX, HAN_COUNT_MAX = 2, 4
-"""Words, or Chinese characters, before a number or a name that a statement begins with."""
-
-_WORD = re.compile(r"\w[\w'’-]*")
-_OWNERS = frozenset({"the", "a", "an", "my", "our", "your", "his", "her", "their"})
-_NAMELESS = frozenset(
-    {
-        "only",
-        "everyone",
-        "everybody",
-        "everything",
-        "nobody",
-        "nothing",
-        "none",
-        "somebody",
-        "someone",
-        "anyone",
-        "anybody",
-    }
+from recalld.server.grammar import (
+    ADVERBS,
+    AUXILIARIES,
+    BEING,
+    COLOURS,
+    GENERAL,
+    KIN,
+    MEASURES,
+    NAMELESS,
+    NUMBERING,
+    ONLY_ONE,
+    ORDINALS,
+    OWNERS,
+    PAST,
+    PLURAL_SORTS,
+    PRONOUNS,
+    STATES,
+    UNITS,
 )
-_ADVERBS = frozenset(
-    {"never", "always", "often", "usually", "sometimes", "still", "also", "now", "just", "really"}
-)
-_VERB = re.compile(r"[a-z]{2,}(?:s|ed)")
-_BEING = frozenset({"is", "are", "was", "were"})
-_AUXILIARIES = _BEING | frozenset(
-    {
-        "has",
-        "have",
-        "had",
-        "can",
-        "could",
-        "will",
-        "would",
-        "should",
-        "must",
-        "may",
-        "does",
-        "do",
-        "did",
-    }
-)
-_ONLY = _OWNERS - {"a", "an"}
-_SURNAMES = (
-    "王李张刘陈杨黄赵吴周徐孙马朱胡郭何高林罗郑梁谢宋唐许韩冯邓曹彭曾肖田董袁潘于蒋蔡余杜叶程苏魏吕丁任沈姚卢姜崔钟谭陆汪范金石廖贾夏韦付方白邹孟熊秦邱江尹薛"
-    "闫段雷侯龙史陶黎贺顾毛郝龚邵万钱严武戴莫孔向汤"
-)
-_SORTS = (
-    "客户|顾客|用户|会员|患者|病人|学生|学员|同学|同事|员工"
-    "|供应商|租客|房客|房东|司机|朋友|邻居|室友|队友"
-)
-_TITLES = "先生|女士|小姐|老师|医生|护士|律师|教练|经理|师傅|阿姨|叔叔|教授|主任|同学|总"
-_HAN_NAMED = re.compile(
-    rf"(?:我的?|我们的?|[那这]位)?"
-    rf"(?:(?P<sort>{_SORTS})(?P<name>[{_SURNAMES}][\u3400-\u9fff])"
-    rf"|(?P<titled>[{_SURNAMES}][\u3400-\u9fff]{{0,2}}?)(?P<title>{_TITLES}))"
-)
+from recalld.server.sensitive import PLACEHOLDER
+from recalld.server.subjects_zh import Subject
 
+SUBJECT_WORDS_MAX = 12
+"""Words before the verb; where none is found among so many, the statement has no plain subject."""
 
-class Named(NamedTuple):
-    """What a statement begins with.
-
-    Attributes:
-        sort: of thing, "" where none is said.
-        names: of the thing.
-        is_identity: whether it goes on with what only one can be, as in "Ann is my boss": then the
-            name is what is said.
-    """
-
-    sort: str
-    names: frozenset[str]
-    is_identity: bool = False
+_WORD = re.compile(r"[#№]?\w(?:[\w'’@.:/+-]*\w)?")
+_VERB = re.compile(r"[a-z]{2,}(?:(?<![sui])s|ed)")
+_APPOSITION = re.compile(r"^([A-Z][\w'-]+), ((?:the|our|my|a) [^,]{1,40}), ")
+"""A name and what it is: "Tomas, the plumber, comes" is read as "the plumber Tomas comes"."""
+_NO_VERBS = STOP_WORDS | PLURAL_SORTS | OWNERS
+_PLACING = frozenset({"in", "on", "at", "for", "with"})
+_ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
 
 
 def are_apart(one: Claim, other: Claim) -> bool:
-    """Whether both begin with a thing of one sort, of different numbers or names."""
-    return _are_numbered_apart(one, other) or _are_named_apart(one, other)
-
-
-def _are_numbered_apart(one: Claim, other: Claim) -> bool:
-    """Whether both begin with a thing of one sort, of different numbers."""
-    begins, other_begins = _numbered(one), _numbered(other)
-    if begins is None or other_begins is None:
+    """Whether both are about things of one sort, of different numbers or names."""
+    mine, its = subject_of(one), subject_of(other)
+    if mine.is_identity and its.is_identity:
         return False
-    (thing, number), (other_thing, other_number) = begins, other_begins
-    return thing == other_thing and number != other_number
-
-
-def _numbered(claim: Claim) -> tuple[str, str] | None:
-    """The thing that a statement begins with and the number it bears, or None."""
-    words = claim.words[: HAN_COUNT_MAX + 1]
-    place = next((i for i, word in enumerate(words) if word in claim.numbers), 0)
-    before = words[:place]
-    is_han = all("\u3400" <= word <= "\u9fff" for word in before)
-    if not before or (place > WORD_COUNT_MAX and not is_han):
-        return None
-    is_name = before[-1] not in STOP_WORDS and before[-1] not in RELATING
-    return (before[-1], words[place]) if is_name else None
-
-
-def _are_named_apart(one: Claim, other: Claim) -> bool:
-    """Whether both begin with names of one sort of thing, and neither speaks of the other's."""
-    begins, other_begins = _named(one), _named(other)
-    if begins is None or other_begins is None or begins.sort != other_begins.sort:
+    shared = mine.labels.keys() & its.labels.keys()
+    if any(mine.labels[sort].isdisjoint(its.labels[sort]) for sort in shared):
+        return True
+    if mine.sort != its.sort:
         return False
-    if begins.is_identity and other_begins.is_identity:
-        return False
-    names, other_names = begins.names - other_begins.names, other_begins.names - begins.names
+    names, other_names = mine.names - its.names, its.names - mine.names
     if not names or not other_names:
         return False
     speaks_of_it = any(_is_said(name, other) for name in names)
     return not speaks_of_it and not any(_is_said(name, one) for name in other_names)
 
 
+def subject_of(claim: Claim) -> Subject:
+    """What a statement is about."""
+    text = unicodedata.normalize("NFKC", claim.text).strip()
+    if hidden := PLACEHOLDER.match(text):
+        # Two placeholders without a tag may stand for one thing or for two; nobody knows which.
+        sign = frozenset({hidden["tag"]} if hidden["tag"] else ())
+        is_identity = text[hidden.end() :].lstrip().startswith(("是", "is my ", "is our "))
+        return Subject("", {hidden["label"]: sign}, is_identity=is_identity)
+    if HAN.search(text):
+        return subjects_zh.subject_of(text)
+    words = _WORD.findall(_APPOSITION.sub(r"\2 \1 ", text))
+    if [word.lower() for word in words[:2]] in (["there", "is"], ["there", "are"]):
+        return Subject("there", _labels(words, 2, len(words)))
+    verb = _verb_place(words)
+    subject, said = words[:verb], [word.lower() for word in words[verb:]]
+    labels = _labels(words, 0, min(verb, len(words) - 1)) | _circumstances(words, verb)
+    is_identity = len(said) > 1 and said[0] in BEING and said[1] in ONLY_ONE
+    sort, names = _named(subject) if said else ("", frozenset())
+    return Subject(sort, labels, names, is_identity)
+
+
+def _verb_place(words: Sequence[str]) -> int:
+    """Where the predicate begins; at the end where no verb is found."""
+    for place, word in enumerate(words[:SUBJECT_WORDS_MAX]):
+        lower = word.lower().replace("’", "'")
+        if lower in AUXILIARIES or lower in PRONOUNS or lower.endswith("n't"):
+            return place
+        # A first word is a verb where no subject is written ("Uses Go"), unless a verb follows.
+        after = words[place + 1].lower() if place + 1 < len(words) else ""
+        is_noun = lower in _NO_VERBS or after in AUXILIARIES
+        may_be_verb = (place == 0 or word.islower()) and not is_noun
+        if may_be_verb and (lower in PAST or _VERB.fullmatch(lower)):
+            return place
+    return len(words)
+
+
+def _labels(words: Sequence[str], start: int, stop: int) -> dict[str, frozenset[str]]:
+    """Sorts of things among words from `start` to `stop`, and the numbers or signs they bear."""
+    found: dict[str, frozenset[str]] = {}
+    for place in range(start, stop):
+        for sort, sign in _label(words, place):
+            found[sort] = found.get(sort, frozenset()) | {sign}
+    return found
+
+
+def _label(words: Sequence[str], place: int) -> Iterator[tuple[str, str]]:
+    """The thing that a word numbers, and the number, if it numbers one."""
+    word = words[place].lower()
+    after = words[place + 1].lower() if place + 1 < len(words) else ""
+    if word in ORDINALS or word in COLOURS or _ORDINAL.fullmatch(word):
+        yield f"{after} of its kind", word
+    elif "@" in word[1:]:
+        yield "@", word
+    elif any(c.isdigit() for c in word) and not (after in UNITS or ":" in word):
+        before = [w.lower() for w in words[max(0, place - 2) : place]]
+        while before and before[-1] in NUMBERING and before[:-1]:
+            before.pop()
+        noun = before[-1] if before else ""
+        is_code = word[0] in "#№" or not word.isdigit()
+        if noun in MEASURES or (noun in STOP_WORDS and not is_code) or not (noun or is_code):
+            return
+        yield "" if noun in STOP_WORDS else noun, word.strip("#№")
+
+
+def _circumstances(words: Sequence[str], verb: int) -> dict[str, frozenset[str]]:
+    """What a state is limited to: "is forbidden in room 12", "are fine for Mia"."""
+    said = [word.lower() for word in words[verb:]]
+    if not said or said[0] not in BEING | {f"{word}n't" for word in BEING}:
+        return {}
+    rest = [word for word in said[1:] if word not in ADVERBS and word != "not"]
+    place = next((i for i, word in enumerate(said) if i and word in _PLACING), len(said))
+    if not rest or rest[0] not in STATES or place + 1 >= len(said):
+        return {}
+    names = [w.lower() for w in words[verb + place + 1 :] if w[0].isupper()]
+    named = {f"{said[place]} name": frozenset(names)} if names else {}
+    return _labels(words, verb + place + 1, len(words)) | named
+
+
+def _named(subject: Sequence[str]) -> tuple[str, frozenset[str]]:
+    """The sort of thing before the verb, and the names that it bears."""
+    words = [word for word in subject if word.lower() not in ADVERBS]
+    if words and words[0].lower() in OWNERS:
+        words = words[1:]
+        if len(words) == 1 and (kin := KIN.get(words[0].lower())):
+            return "kin", frozenset({kin})
+    # A capitalised word before a number is the sort of thing, which its label names.
+    names = [
+        word.lower().replace("’", "'").removesuffix("'s")
+        for word, after in zip(words, (*words[1:], ""), strict=False)
+        if word[0].isupper() and not any(map(str.isdigit, after))
+    ]
+    if not names or names[0] in STOP_WORDS or names[0] in NAMELESS:
+        return "", frozenset()
+    sort = [word for word in words if word.islower() and word not in STOP_WORDS]
+    return " ".join(sort), frozenset(names) - GENERAL
+
+
 def _is_said(name: str, claim: Claim) -> bool:
     """Whether a text holds a name, as a whole word where words end."""
     pattern = re.escape(name) if HAN.match(name) else rf"\b{re.escape(name)}\b"
     return bool(re.search(pattern, claim.folded))
-
-
-def _named(claim: Claim) -> Named | None:
-    """The sort of thing and the names that a statement begins with, or None."""
-    if found := _HAN_NAMED.match(claim.text.strip()):
-        sort, name = found["sort"] or found["title"], found["name"] or found["titled"]
-        return Named(sort, frozenset({name}))
-    words = [w for w in _WORD.findall(claim.text)[: WORD_COUNT_MAX + 6] if w not in _ADVERBS]
-    if words and words[0].lower() in _OWNERS:
-        words = words[1:]
-    first = next((i for i, word in enumerate(words) if word[0].isupper()), len(words))
-    after = next((i for i, word in enumerate(words) if i > first and not word[0].isupper()), None)
-    if first > WORD_COUNT_MAX or after is None or not _is_verb(words[after]):
-        return None
-    names = [word.lower().removesuffix("'s") for word in words[first:after]]
-    if names[0] in STOP_WORDS or names[0] in _NAMELESS:
-        return None
-    verb, *said = words[after:]
-    is_identity = verb in _BEING and bool(said) and said[0].lower() in _ONLY
-    return Named(" ".join(words[:first]), frozenset(names), is_identity)
-
-
-def _is_verb(word: str) -> bool:
-    """Whether a word after a name may be its verb, in the third person or the past."""
-    return word in _AUXILIARIES or (word not in STOP_WORDS and bool(_VERB.fullmatch(word)))

@@ -20,6 +20,7 @@ from recalld.server.errors import InvalidRequest
 from recalld.server.limits import LANGUAGE_BYTES_MAX, NAME_BYTES_MAX, STRUCT_DEPTH_MAX
 from recalld.v1 import types_pb2
 
+LITTLE_FLOAT32 = np.dtype("<f4")
 LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 CONTROL_IN_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
@@ -123,9 +124,10 @@ def vector(message: types_pb2.Vector, field: str, dim: int) -> NDArray[np.float3
     """
     form = message.WhichOneof("form")
     if form == "float32_le":
-        if len(message.float32_le) % 4:
+        body = message.float32_le  # Each look at it copies it.
+        if len(body) % 4:
             raise InvalidRequest(f"{field}.float32_le", "must hold 4 bytes an element")
-        given = np.frombuffer(message.float32_le, dtype="<f4")
+        given = np.frombuffer(body, dtype=LITTLE_FLOAT32)
     elif form == "floats":
         given = np.fromiter(
             message.floats.values, dtype=np.float32, count=len(message.floats.values)

@@ -1,10 +1,9 @@
 """What DuckDB keeps of the file in memory: bounded, so that loads do not fill it.
 
-DuckDB keeps every block that it read until its limit is reached, and the limit has to leave room
-for a copy of the whole database. The rows of a load are kept by whoever asked for them, and the
-operating system keeps the file, so a block that was read whole is seldom wanted again; one of which
-a load wanted a row or two is, by the next load. Knows no database library. It never waits for a
-reader, and never makes one fail.
+DuckDB keeps every block that it read until its limit is reached. The rows of a load are kept by
+whoever asked for them, and the operating system keeps the file, so a block that was read whole is
+seldom wanted again; one of which a load wanted a row or two is, by the next load. Knows no database
+library. It never waits for a reader, and never makes one fail.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 from recalld.storage.duckdb_file import DuckDBFile
 from recalld.storage.errors import StorageError
 
-KEPT_BYTES = 16 * 1024 * 1024
+KEPT_BYTES = 8 * 1024 * 1024
 HELD_BYTES_MAX = 2 * KEPT_BYTES
 """From here on all but the `KEPT_BYTES` used last are let go: a step of some milliseconds."""
 # Among 100,000 users whose rows are mixed, letting go would double what each load costs.

@@ -8,9 +8,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from recalld.storage.background import stepped_back
 
 WINDOW_BYTES = 8
 BLOCK_BYTES = 4 * 1024 * 1024
@@ -45,32 +49,37 @@ class Patterns:
         return sum(len(group) for group in self._by_window.values())
 
     def found_in(self, path: Path) -> set[bytes]:
-        """The patterns that stand somewhere in a file.
+        """The patterns that stand somewhere in a file; calls come first.
 
         Raises:
             OSError: it cannot be read.
         """
+        return stepped_back(partial(self._found_in, path)) if self._by_window else set()
+
+    def _found_in(self, path: Path) -> set[bytes]:
         found: set[bytes] = set()
-        if not self._by_window:
-            return found
-        kept = b""
+        kept_count = self._length_max + WINDOW_BYTES
+        # Read into place: to join the blocks would keep Python's lock for a millisecond each.
+        buffer = bytearray(kept_count + BLOCK_BYTES)
+        view, kept = memoryview(buffer), 0
         with path.open("rb") as file:
-            while block := file.read(BLOCK_BYTES):
-                data = kept + block
-                found.update(self._in(data))
-                kept = data[-(self._length_max + WINDOW_BYTES) :]
+            while count := file.readinto(view[kept : kept + BLOCK_BYTES]):
+                end = kept + count
+                found.update(self._in(buffer, end))
+                kept = min(end, kept_count)
+                view[:kept] = view[end - kept : end]
         return found
 
-    def _in(self, data: bytes) -> Iterator[bytes]:
+    def _in(self, data: bytearray, end: int) -> Iterator[bytes]:
         for offset in range(WINDOW_BYTES):
-            count = (len(data) - offset) // WINDOW_BYTES
+            count = (end - offset) // WINDOW_BYTES
             if count <= 0:
                 return
             windows = np.frombuffer(data, "<u8", count, offset)
             for place in np.flatnonzero(self._table[_places(windows)]).tolist():
                 for pattern, start in self._by_window.get(int(windows[place]), ()):
                     begin = offset + place * WINDOW_BYTES - start
-                    if begin >= 0 and data.startswith(pattern, begin):
+                    if begin >= 0 and data.startswith(pattern, begin, end):
                         yield pattern
 
 
@@ -79,8 +88,9 @@ def _rarest_window(pattern: bytes) -> int:
 
     A run of zeros stands everywhere in a file, and texts differ the most at their ends.
     """
-    starts = range(len(pattern) - WINDOW_BYTES + 1)
-    return max(starts, key=lambda start: (len(set(pattern[start : start + WINDOW_BYTES])), start))
+    windows = np.sort(sliding_window_view(np.frombuffer(pattern, np.uint8), WINDOW_BYTES))
+    repeated = np.count_nonzero(windows[:, 1:] == windows[:, :-1], axis=1)
+    return len(windows) - 1 - int(np.argmin(repeated[::-1]))
 
 
 def _places(windows: np.ndarray) -> np.ndarray:

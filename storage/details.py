@@ -4,7 +4,7 @@ Each column costs a lone commit 0.04 ms of processor, and these mostly are a num
 text that is empty. What is filtered, counted, searched or changed by SQL has a column of its own.
 
 The form, big-endian so that SQL makes and reads it with `hex`: four numbers of one byte, eleven of
-eight bytes (signed), the lengths of six texts in four bytes each, then the texts in UTF-8.
+eight bytes (signed), the lengths of five texts in four bytes each, then the texts in UTF-8.
 
 Invariants: `columns_of` undoes `packed`; the form changes only with the version of the format.
 """
@@ -40,7 +40,6 @@ _TEXTS = (
     "source.session_id",
     "source.message_id",
     "source.uri",
-    "superseded_by",
     "conflict_group",
     "settled_group",
 )
@@ -93,9 +92,9 @@ def _texts_of(
     details: Sequence[bytes | bytearray], lengths: NDArray[np.int64]
 ) -> dict[str, Sequence[str]]:
     """The texts, most of which are empty."""
-    columns = {name: [""] * len(details) for name in _TEXTS}
+    made = {name: [""] * len(details) for name in _TEXTS}
     ends = FIXED_BYTES + lengths.cumsum(1)
     for row, text in np.argwhere(lengths).tolist():
         end = ends[row, text]
-        columns[_TEXTS[text]][row] = details[row][end - lengths[row, text] : end].decode()
-    return columns
+        made[_TEXTS[text]][row] = details[row][end - lengths[row, text] : end].decode()
+    return {**made}

@@ -15,12 +15,14 @@ import errno
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import duckdb
 from numpy.typing import NDArray
 
+from recalld.storage import background
 from recalld.storage.database_file import WAL_SUFFIX, copy_paths, wal_path
 from recalld.storage.errors import (
     CopyFailed,
@@ -44,19 +46,16 @@ COPY_COUNT_KEY = "copy_count"
 _FILE_ENDS = ("", WAL_SUFFIX, f"{WAL_SUFFIX}.checkpoint", f"{WAL_SUFFIX}.recovery")
 # DuckDB tells the system's refusals in the system's words only; they say nothing of the data.
 _REFUSALS = (
-    errno.ENOSPC,
-    errno.EDQUOT,
-    errno.EROFS,
-    errno.EACCES,
-    errno.EPERM,
-    errno.EIO,
-    errno.EMFILE,
-    errno.ENFILE,
+    *(errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES),
+    *(errno.EPERM, errno.EIO, errno.EMFILE, errno.ENFILE),
 )
 _COUNT_COPY = (
     "INSERT OR REPLACE INTO copied.meta SELECT '" + COPY_COUNT_KEY + "', "
     "coalesce(max(value::BIGINT), 0) + 1 FROM copied.meta WHERE key = '" + COPY_COUNT_KEY + "'"
 )
+
+# Of a copy: DuckDB holds a group in memory until it is full, of its own 122,880 rows over 190 MB.
+_COPIED_AS = "(ROW_GROUP_SIZE 16384)"
 
 Connection = duckdb.DuckDBPyConnection
 Connect = Callable[[Path], Connection]
@@ -132,26 +131,18 @@ class DuckDBFile:
     def copy_to(self, target: Path) -> None:
         """Copies the database, as of one moment, into a fresh file that holds nothing else.
 
-        Writers go on meanwhile. The file is complete but not synced.
+        Writers go on meanwhile, and calls come first. The file is complete but not synced.
 
         Args:
             target: one of `copy_paths`; there is none yet.
 
         Raises:
-            CopyFailed: it could not be written, for example on a full disk; what there is of it
-                is removed.
+            CopyFailed: it could not be written, as on a full disk; nothing of it stays.
         """
         assert target in copy_paths(self._path)
         assert not target.exists()
         try:
-            with self._cursor() as cursor:
-                (source,) = cursor.execute("SELECT current_database()").fetchone() or ("",)
-                cursor.execute(f"ATTACH {_text(target.resolve())} AS copied")
-                try:
-                    cursor.execute(f"COPY FROM DATABASE {_name(source)} TO copied")
-                    cursor.execute(_COUNT_COPY)
-                finally:
-                    cursor.execute("DETACH copied")
+            background.stepped_back(partial(self._copy_to, target))
             if wal_path(target).exists():
                 raise CopyFailed(target, "its log was not moved into it")
         except StorageError as error:
@@ -160,6 +151,15 @@ class DuckDBFile:
             if isinstance(error.__cause__, duckdb.Error):
                 raise CopyFailed(target, str(error.__cause__)) from error
             raise
+
+    def _copy_to(self, target: Path) -> None:
+        with self._cursor() as cursor:
+            (source,) = cursor.execute("SELECT current_database()").fetchone() or ("",)
+            cursor.execute(f"ATTACH {_text(target.resolve())} AS copied {_COPIED_AS}")
+            try:
+                cursor.execute(f"COPY FROM DATABASE {_name(source)} TO copied; {_COUNT_COPY}")
+            finally:
+                cursor.execute("DETACH copied")
 
     def exchange(self, place: Callable[[], None]) -> None:
         """Closes the file, has another one put in its place, and opens that.
@@ -194,10 +194,7 @@ class DuckDBFile:
                 raise Corrupt(self._path, "the file opened is not the one put in place")
 
     def reopen(self, meanwhile: Callable[[], None]) -> None:
-        """Closes the file, however it is, and opens it again; only on the writer's thread.
-
-        Args:
-            meanwhile: runs while it is closed.
+        """Closes the file, runs `meanwhile`, and opens it again; only on the writer's thread.
 
         Raises:
             Corrupt, OSError, FileRefused: it does not open; until it does, reads are StoreClosed.

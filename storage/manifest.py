@@ -10,8 +10,10 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 
+from recalld.storage.background import stepped_back
 from recalld.storage.errors import Corrupt, FormatTooNew
 
 MANIFEST_NAME = "MANIFEST.json"
@@ -121,7 +123,11 @@ def describe_file(path: Path, role: str) -> SnapshotFile:
 
 
 def sha256_of(path: Path) -> str:
-    """SHA-256 of a file's bytes, hex."""
+    """SHA-256 of a file's bytes, hex; calls come first."""
+    return stepped_back(partial(_sha256_of, path))
+
+
+def _sha256_of(path: Path) -> str:
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while block := file.read(READ_BYTES):

@@ -127,7 +127,7 @@ _INTEGERS = (
 )
 _TEXTS = (
     *("source_session_id", "source_message_id", "source_uri"),
-    *("superseded_by", "conflict_group", "settled_group"),
+    *("conflict_group", "settled_group"),
 )
 
 

@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 
 from recalld.storage import rows
+from recalld.storage.background import unhurried
 from recalld.storage.migrate import TOMBSTONE_KEY, Connection
 from recalld.storage.purge import Legacy, PurgeOrder, StoredPurge
 from recalld.storage.queries import LABEL_FLOOR_KEY, REVISIONS, Reader
-from recalld.storage.record import Scope
+from recalld.storage.record import Scope, Status
 from recalld.storage.sql_part import SqlPart
 from recalld.storage.tombstones import Claim, Hasher, Tombstones, table_of
 
@@ -36,6 +37,13 @@ _NAMES = rows.names(PURGE_COLUMNS)
 _PUT_PURGE = f"INSERT OR REPLACE INTO purges ({_NAMES}) VALUES ({', '.join('?' * 7)})"
 _PUT_TOMBSTONES = "INSERT OR REPLACE INTO tombstones SELECT unnest(?), unnest(?::BIGINT[])"
 _TOMBSTONES = "SELECT hash, purge_time_us FROM tombstones"
+_AMONG = "label IN (SELECT unnest(?::BIGINT[]))"
+_BOUND_COUNT = 256
+"""Tombstones that one statement adds: a millisecond."""
+_DELETED_COUNT = 1_024
+"""Rows that one statement removes; each looks at every label."""
+_LOOKED_AT_COUNT = 512
+"""Rows that one statement reads, whose result is made with Python's lock held."""
 _ID = re.compile(rb"[0-9a-f]{32}")
 
 RequestKey = tuple[str, str]
@@ -133,11 +141,8 @@ class SqlPurges(SqlPart):
         ids = {record.id for record in order.records}
         dropped = self._drop_answers(tenant, ids, order.textless_methods)
         self._drop_traces(tenant, order.user_id)
-        hashes = self.tombstones.hasher.of_purge(
-            tenant, order.user_id, order.records, order.is_whole_user
-        )
-        if hashes:
-            self._connection.execute(_PUT_TOMBSTONES, [hashes, [order.time_us] * len(hashes)])
+        hashes = self._hashes_of(tenant, order)
+        self._put_tombstones([(value, order.time_us) for value in hashes])
         sql = "SELECT row_count FROM purges WHERE id = ?"
         before = self._connection.execute(sql, [order.id]).fetchone()
         count = len(order.records) + (before[0] if before else 0)
@@ -146,10 +151,17 @@ class SqlPurges(SqlPart):
 
     def committed(self, tenant: str, order: PurgeOrder) -> None:
         """Shows the tombstones of an order, after its transaction."""
-        hashes = self.tombstones.hasher.of_purge(
-            tenant, order.user_id, order.records, order.is_whole_user
-        )
-        self.tombstones.add((value, order.time_us) for value in hashes)
+        self.tombstones.add((value, order.time_us) for value in self._hashes_of(tenant, order))
+
+    def _hashes_of(self, tenant: str, order: PurgeOrder) -> list[bytes]:
+        """See `Hasher.of_purge`."""
+        hasher = self.tombstones.hasher
+        made: list[bytes] = []
+        for some in unhurried(order.records):
+            made += hasher.of_purge(tenant, order.user_id, some, is_whole_user=False)
+        if order.is_whole_user:
+            made.append(hasher.of_user(tenant, order.user_id))
+        return list(dict.fromkeys(made))
 
     def _load(self) -> Tombstones:
         sql = "SELECT value FROM meta WHERE key = ?"
@@ -174,17 +186,38 @@ class SqlPurges(SqlPart):
             execute("UPDATE meta SET value = ? WHERE key = ?", [legacy.key.hex(), TOMBSTONE_KEY])
         known = dict(table_of(execute(_TOMBSTONES).fetchall()))
         merged = {h: max(time_us, known.get(h, time_us)) for h, time_us in legacy.tombstones}
-        if merged:
-            execute(_PUT_TOMBSTONES, [list(merged), list(merged.values())])
+        self._put_tombstones(list(merged.items()))
         self._put(legacy.purges)
 
+    def _put_tombstones(self, fresh: Sequence[tuple[bytes, int]]) -> None:
+        """Adds tombstones or renews their times; to bind one long list keeps Python's lock."""
+        for some in unhurried(fresh, _BOUND_COUNT):
+            hashes, times_us = zip(*some, strict=True)
+            self._connection.execute(_PUT_TOMBSTONES, [list(hashes), list(times_us)])
+
     def _drop_rows(self, condemned: Sequence[Condemned], textless_methods: frozenset[str]) -> None:
+        self._lead_on([label for label, *_ in condemned])
         self._delete([label for label, *_ in condemned])
         for tenant in sorted({tenant for _, _, tenant, _ in condemned}):
             ids = {memory_id for _, memory_id, owner, _ in condemned if owner == tenant}
             self._drop_answers(tenant, ids, textless_methods)
         for tenant, user_id in sorted({(tenant, user_id) for *_, tenant, user_id in condemned}):
             self._drop_traces(tenant, user_id)
+
+    def _lead_on(self, labels: Sequence[int]) -> None:
+        """What these had replaced names what came after, or nothing; what they outweigh is free."""
+        execute, gone = self._connection.execute, list(labels)
+        sql = f"SELECT id, superseded_by FROM memories WHERE {_AMONG}"
+        next_of = dict(execute(sql, [gone]).fetchall())
+        named = "superseded_by IN (SELECT unnest(?::VARCHAR[]))"
+        sql = f"SELECT label, status, superseded_by FROM memories WHERE {named} AND NOT {_AMONG}"
+        for label, status, heir in execute(sql, [list(next_of), gone]).fetchall():
+            steps = len(next_of)
+            while heir in next_of and steps:
+                heir, steps = next_of[heir], steps - 1
+            is_led = status == Status.SUPERSEDED and heir not in next_of
+            sql = "UPDATE memories SET superseded_by = ? WHERE label = ?"
+            execute(sql, [heir if is_led else "", label])
 
     def _delete(self, labels: Sequence[int]) -> None:
         """Removes rows, their sealed originals and their renewals.
@@ -198,9 +231,10 @@ class SqlPurges(SqlPart):
         (floor,) = self._connection.execute(sql, [LABEL_FLOOR_KEY]).fetchone()
         sql = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
         self._connection.execute(sql, [LABEL_FLOOR_KEY, str(max(floor, *labels))])
-        for table in ("memories", "sealed", "renewals"):
-            sql = f"DELETE FROM {table} WHERE label IN (SELECT unnest(?::BIGINT[]))"
-            self._connection.execute(sql, [list(labels)])
+        for some in unhurried(labels, _DELETED_COUNT):
+            for table in ("memories", "sealed", "renewals"):
+                sql = f"DELETE FROM {table} WHERE {_AMONG}"
+                self._connection.execute(sql, [list(some)])
 
     def _drop_answers(
         self, tenant: str, ids: set[str], textless_methods: frozenset[str]
@@ -245,7 +279,17 @@ def condemned_rows(reader: Reader, tombstones: Tombstones) -> list[Condemned]:
     if not len(tombstones):
         return []
     names = "label, id, tenant, user_id, agent_id, namespace, key, content_hash, create_time_us"
-    found = reader.rows(f"SELECT {names} FROM memories ORDER BY label")
+    sql = f"SELECT {names} FROM memories WHERE label BETWEEN ? AND ? ORDER BY label"
+    labels = reader.arrays("SELECT label FROM memories ORDER BY label")["label"]
+    gone: list[Condemned] = []
+    for some in unhurried(labels.tolist(), _LOOKED_AT_COUNT):
+        found = reader.rows(sql, (some[0], some[-1]))
+        for part in unhurried(found):
+            gone += _condemned_of(part, tombstones)
+    return gone
+
+
+def _condemned_of(found: Sequence[tuple[Any, ...]], tombstones: Tombstones) -> list[Condemned]:
     claims = [
         Claim(memory_id, Scope(tenant, user_id, agent_id, "", namespace), key, bytes(digest), made)
         for _, memory_id, tenant, user_id, agent_id, namespace, key, digest, made in found

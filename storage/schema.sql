@@ -30,6 +30,7 @@ CREATE TABLE memories (
     create_time_us     BIGINT   NOT NULL,
     update_time_us     BIGINT   NOT NULL,
     status             UTINYINT NOT NULL,
+    superseded_by      VARCHAR  NOT NULL,
     content_hash       BLOB     NOT NULL,
     revision           BIGINT   NOT NULL,
     embedding          BLOB,

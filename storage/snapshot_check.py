@@ -4,16 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from recalld.storage import duckdb_file, manifest, migrate
 from recalld.storage.errors import Corrupt, FormatTooNew, StorageError
-from recalld.storage.manifest import MANIFEST_NAME, Manifest
+from recalld.storage.manifest import MANIFEST_NAME, Manifest, SnapshotFile
 from recalld.storage.queries import REVISIONS, Reader
 
 READ_MEMORY_BYTES = 64 * 1024 * 1024
 """For DuckDB's buffers while a snapshot is looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One snapshot of the list.
+
+    Attributes:
+        name: of its folder.
+        manifest: None when it cannot be read.
+        problem: why it cannot, or what is wrong with the sizes of its files; None when nothing is.
+    """
+
+    name: str
+    manifest: Manifest | None
+    problem: StorageError | None
 
 
 @contextmanager
@@ -57,17 +73,46 @@ def violations(folder: Path) -> list[str]:
     return found or [*_of_rows(folder / expected.database.name, expected)]
 
 
+def listed(folder: Path) -> Listed:
+    """Tells what can be told of a snapshot without reading more of it than its manifest."""
+    before: Manifest | None = None
+    while True:
+        try:
+            made = manifest.read_manifest(folder / MANIFEST_NAME)
+        except StorageError as error:
+            return Listed(folder.name, None, error)
+        except OSError as error:
+            return Listed(folder.name, None, Corrupt(folder / MANIFEST_NAME, str(error.strerror)))
+        found = [found for file in made.files if (found := _of_size(folder, file))]
+        if not found:
+            return Listed(folder.name, made, None)
+        if made == before:
+            return Listed(folder.name, made, Corrupt(folder, found[0]))
+        before = made  # A purge may have exchanged the files since: look again.
+
+
+def _of_size(folder: Path, file: SnapshotFile) -> str:
+    """What is wrong with a file that is missing or has another size; "" = nothing."""
+    try:
+        size_bytes = (folder / file.name).stat().st_size
+    except OSError as error:
+        return f"{file.name}: {error.strerror}"
+    if size_bytes != file.size_bytes:
+        return f"{file.name}: {size_bytes} bytes, expected {file.size_bytes}"
+    return ""
+
+
 def _of_files(folder: Path, expected: Manifest) -> Iterator[str]:
     for file in expected.files:
-        path = folder / file.name
+        if found := _of_size(folder, file):
+            yield found
+            continue
         try:
-            size_bytes, sha256 = path.stat().st_size, manifest.sha256_of(path)
+            sha256 = manifest.sha256_of(folder / file.name)
         except OSError as error:
             yield f"{file.name}: {error.strerror}"
             continue
-        if size_bytes != file.size_bytes:
-            yield f"{file.name}: {size_bytes} bytes, expected {file.size_bytes}"
-        elif sha256 != file.sha256:
+        if sha256 != file.sha256:
             yield f"{file.name}: SHA-256 {sha256}, expected {file.sha256}"
     known = {MANIFEST_NAME, *(file.name for file in expected.files)}
     for name in sorted({path.name for path in folder.iterdir()} - known):

@@ -20,11 +20,12 @@ from pathlib import Path
 from recalld.storage import duckdb_file, manifest, snapshot_check
 from recalld.storage.database_file import DATABASE_NAME, DIRECTORY_MODE, FILE_MODE
 from recalld.storage.duckdb_store import DuckDBOptions, DuckDBStore
-from recalld.storage.errors import SnapshotExists, SnapshotNotFound, StorageError
+from recalld.storage.errors import SnapshotExists, SnapshotNotFound
 from recalld.storage.manifest import DATABASE_ROLE, MANIFEST_NAME, Manifest
 from recalld.storage.purge import Legacy
 from recalld.storage.purges import condemned_rows
 from recalld.storage.queries import Queries
+from recalld.storage.snapshot_check import Listed
 from recalld.storage.tombstones import Hasher, Tombstones
 
 FOLDER_NAME = "snapshots"
@@ -47,21 +48,6 @@ class Stamp:
     now_us: int
     fingerprint: str
     is_scheduled: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """One snapshot of the list.
-
-    Attributes:
-        name: of its folder.
-        manifest: None when it cannot be read.
-        problem: why it cannot; None when it can.
-    """
-
-    name: str
-    manifest: Manifest | None
-    problem: StorageError | None
 
 
 class SnapshotFolder:
@@ -93,7 +79,7 @@ class SnapshotFolder:
 
     def listed(self) -> list[Listed]:
         """Returns all snapshots, newest first; those without a readable manifest last."""
-        found = [self._listed(path.name) for path in self._folders()]
+        found = [snapshot_check.listed(path) for path in self._folders()]
         return sorted(
             found,
             key=lambda one: (one.manifest.create_time_us if one.manifest else -1, one.name),
@@ -278,12 +264,6 @@ class SnapshotFolder:
         self._files.sync_file(fresh)
         self._files.rename(fresh, folder / MANIFEST_NAME)
         self._files.sync_directory(folder)
-
-    def _listed(self, name: str) -> Listed:
-        try:
-            return Listed(name, manifest.read_manifest(self._path / name / MANIFEST_NAME), None)
-        except StorageError as error:
-            return Listed(name, None, error)
 
     def _folders(self) -> list[Path]:
         if not self._path.is_dir():

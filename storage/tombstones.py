@@ -103,7 +103,7 @@ class Tombstones:
         if not given:
             return
         with self._lock:
-            hashes = np.array([_number(value) for value, _ in given], np.uint64)
+            hashes = _numbers([value for value, _ in given])
             times = np.array([time_us for _, time_us in given], np.int64)
             hashes = np.concatenate([self._table[0], hashes])
             times = np.concatenate([self._table[1], times])
@@ -126,7 +126,7 @@ class Tombstones:
         hashes, times = self._table
         if not len(hashes):
             return np.zeros(len(values), np.int64)
-        wanted = np.frombuffer(b"".join(values), "<u8")[:: HASH_BYTES // 8]
+        wanted = _numbers(values)
         places = np.minimum(np.searchsorted(hashes, wanted), len(hashes) - 1)
         return np.where(hashes[places] == wanted, times[places], 0)
 
@@ -162,5 +162,6 @@ def table_of(rows: Iterable[tuple[object, int]]) -> list[tuple[bytes, int]]:
     return [(bytes(value), time_us) for value, time_us in rows]  # type: ignore[call-overload]
 
 
-def _number(value: bytes) -> int:
-    return int.from_bytes(value[:8], "little")
+def _numbers(values: Sequence[bytes]) -> NDArray[np.uint64]:
+    """The first eight bytes of each hash, uint64[n]."""
+    return np.frombuffer(b"".join(values), "<u8")[:: HASH_BYTES // 8]

@@ -32,7 +32,11 @@ class QueryOptions:
     ] = None
     kind: Annotated[list[str] | None, typer.Option(help="Only this kind; may be repeated.")] = None
     min_score: Annotated[
-        float | None, typer.Option(help="Lowest score, 0 to 1; 0 shows everything.")
+        float | None,
+        typer.Option(
+            help="Lowest score, 0 to 1; 0 shows everything. The other side of a conflict comes "
+            "along below it, and says so."
+        ),
     ] = None
     as_of: Annotated[str | None, typer.Option(help="What was true then.")] = None
     known_at: Annotated[str | None, typer.Option(help="What was known then.")] = None

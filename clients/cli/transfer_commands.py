@@ -153,8 +153,8 @@ def export(what: ExportOptions, where: Scoped) -> None:
     """Write the user's current memories as JSONL that import takes back.
 
     Current are active and conflicted ones; superseded, expired, archived and forgotten ones stay
-    behind. Without --agent those that agents keep private are in it, too; with --agent, of the
-    private ones only that agent's. --session and --namespace do not narrow it.
+    behind. For an admin, without --agent those that agents keep private are in it, too; with it,
+    of the private ones only that agent's. --session and --namespace do not narrow it.
     """
     from recalld.cli import record
 

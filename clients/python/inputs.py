@@ -80,8 +80,9 @@ class Query:
     """One recall: at most one of `text`, `vector`, `memory_id`; none needs a `filter`.
 
     `k` in 1..200 (server default 5); `context` are the turns before, oldest first, up to 16, a
-    plain string counts as the user's; `min_score` in 0..1, 0 takes the cut away; `as_of` asks what
-    was true then, `known_at` what the server knew then; `weights` per channel in 0..10.
+    plain string counts as the user's; `min_score` in 0..1, 0 takes the cut away (the other side of
+    a conflict comes along below it, and says so in its reasons); `as_of` asks what was true then,
+    `known_at` what the server knew then; `weights` per channel in 0..10.
     """
 
     text: str | None = None

@@ -26,6 +26,7 @@ class SnapshotState(StrEnum):
     CREATING = "creating"
     READY = "ready"
     FAILED = "failed"
+    DAMAGED = "damaged"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +35,14 @@ class Snapshot:
 
     Attributes:
         name: Its name.
-        state: READY ones can be verified and restored.
+        state: READY ones can be verified and restored; of DAMAGED ones the manifest or the size of
+            a file tells already that they cannot.
         create_time: When it was taken; None when its manifest cannot be read.
         revision: Of the caller's tenant.
         memory_count: Memories in it, of every tenant.
         size_bytes: On disk.
         embedder_fingerprint: Model of its vectors.
-        problem: Why it failed; empty when it did not.
+        problem: Why it failed, or what is damaged; empty when nothing is.
     """
 
     name: str

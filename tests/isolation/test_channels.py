@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
-from uuid import UUID
 
 import pytest
 
@@ -197,7 +196,7 @@ async def test_foreign_ids_are_unknown_ids(
     inside: World, other: Owner, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The id of another's memory or recall is NOT_FOUND, in every byte as one that never was."""
-    monkeypatch.setattr("recalld.server.dispatch.uuid.uuid4", lambda: UUID(int=7))
+    monkeypatch.setattr("recalld.server.dispatch.new_name", lambda: f"{7:032x}")
     await contents(inside, other, recall_pb.RecallRequest(text=SECRET))
     foreign = inside.recalls if name == "GetRecallTrace" else inside.ids
     said = []

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from recalld.client.testing import running_server
+from recalld.storage.errors import MemoryNotFound
 from recalld.v1 import memory_service_pb2 as pb
 from recalld.v1 import recall_service_pb2 as recall_pb
 from recalld.v1 import types_pb2
@@ -79,7 +80,8 @@ async def test_undo_comes_back_with_the_clock(core: Core) -> None:
     undo = pb.ForgetMode.FORGET_MODE_UNDO
     await core.forget("u", memory_id)
     core.clock.time_us = NOW_US + YEARS_US
-    assert (await core.forget("u", memory_id, mode=undo)).count == 0
+    with pytest.raises(MemoryNotFound, match="30 days"):
+        await core.forget("u", memory_id, mode=undo)
     core.clock.time_us = NOW_US - YEARS_US
     assert (await core.forget("u", memory_id, mode=undo)).count == 1
     assert (await core.get("u", memory_id)).status == ACTIVE

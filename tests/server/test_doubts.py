@@ -13,7 +13,7 @@ from recalld.index.judge import Judge, Stand
 from recalld.scoring.params import Scale
 from recalld.server.claim_pairs import Features, features
 from recalld.server.claims import Claim
-from recalld.server.doubts import (
+from recalld.server.word_odds import (
     LIKELY,
     TOLD_MIN,
     TOLD_SHARE_MIN,
@@ -252,3 +252,25 @@ async def test_what_the_judge_sets_against_a_stronger_word_is_told(core: Core) -
     new = await said(core, "I drink black tea in the morning", stated_by=agent)
     assert list(new.conflicting_ids) == [old.id]
     assert (await core.get("u", new.id)).status == CONFLICTED
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "fields", "mark"),
+    [
+        ("I am single in June", "I got married in June", {}, "outdated"),
+        ("I never smoke", "I smoke a pack a day", {}, "contradicted"),
+        ("I am single in June", "My cousin got married in June", {}, ""),
+        ("I am single in June", "I got married in June", {"importance": 3}, ""),
+        ("The red kettle is always on", "The blue kettle is not always on", {}, ""),
+    ],
+)
+async def test_states_of_a_person(
+    core: Core, older: str, newer: str, fields: dict[str, int], mark: str
+) -> None:
+    """Another state of the same person is a change or a contradiction, and nothing vital falls."""
+    old = await said(core, older, -9, **fields)
+    appoint(core, Stand.APART)
+    new = await said(core, newer)
+    found = await core.get("u", old.id)
+    assert (found.superseded_by == new.id) == (mark == "outdated")
+    assert (found.status == CONFLICTED) == (mark == "contradicted")

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import grpc
 import pytest
 
 from recalld.server.errors import EtagMismatch, InvalidRequest
 from recalld.storage.errors import MemoryNotFound
 from recalld.v1 import memory_service_pb2 as pb
 from recalld.v1 import types_pb2
-from tests.server.core import DAY_US, NOW_US, Core, condition, memory, must, scope
+from tests.server.core import (
+    DAY_US,
+    NOW_US,
+    Core,
+    condition,
+    memory,
+    must,
+    remember_request,
+    scope,
+)
+from tests.server.stubs import Stubs, refusal_of
 
 Status = types_pb2.MemoryStatus
 Mode = pb.ForgetMode
@@ -146,13 +158,33 @@ async def test_undo_keeps_archived_ones_archived(core: Core) -> None:
 
 
 async def test_undo_has_a_window(core: Core) -> None:
-    """Undo works for thirty days and no longer."""
+    """Undo works for thirty days and no longer: then an id is as unknown, and none of those named
+    beside it comes back; other selectors pass it over."""
     ids = await fill(core)
     await core.forget("u", ids["tea"], ids["York"])
     core.clock.time_us += 30 * DAY_US
+    await core.forget("u", ids["met Ann"])
     assert (await core.forget("u", ids["tea"], mode=UNDO)).count == 1
     core.clock.time_us += 1
-    assert (await core.forget("u", ids["York"], mode=UNDO)).count == 0
+    for dry_run in (True, False):
+        with pytest.raises(MemoryNotFound, match=r"ids\.ids\[1\] .* 30 days"):
+            await core.forget("u", ids["met Ann"], ids["York"], mode=UNDO, dry_run=dry_run)
+    assert (await core.get("u", ids["met Ann"])).status == Status.MEMORY_STATUS_FORGOTTEN
+    assert (await core.forget("u", all=True, mode=UNDO)).ids == [ids["met Ann"]]
+
+
+def test_what_is_past_undo_is_not_found(stubs: Stubs, user: str) -> None:
+    """A real server says NOT_FOUND, names the id's place and does not change the memory."""
+    made = stubs.memory.Remember(remember_request(user, memory("tea"), memory("jam"))).results
+    request = pb.ForgetRequest(scope=scope(user), ids={"ids": [one.id for one in made]})
+    stubs.memory.Forget(request)
+    request.mode = UNDO
+    late = datetime.now(UTC) + timedelta(days=30, minutes=1)
+    metadata = (("recalld-now", late.isoformat()),)
+    refusal = refusal_of(stubs.memory.Forget, request, metadata=metadata)
+    assert (refusal.code, refusal.reason) == (grpc.StatusCode.NOT_FOUND, "MEMORY_NOT_FOUND")
+    assert "ids.ids[0]" in refusal.message
+    assert stubs.memory.Forget(request).count == 2
 
 
 async def test_etag(core: Core) -> None:

@@ -192,6 +192,7 @@ MADE = st.tuples(
     st.sampled_from([*Doubt]),
     st.sampled_from([-1, 0, 1]),  # cue
     st.booleans(),  # heir
+    st.booleans(),  # what outweighs it is not the asker's to see
 )
 
 
@@ -220,10 +221,16 @@ def test_bands_and_reasons_follow_the_rules(
         cues=np.array([one[4] for one in made], np.int64),
         inherited=np.array([one[5] for one in made], np.bool_),
     )
-    records = {n: record("x", n, key=f"k{n}", relevant_when=("snacks",)) for n in numbers.tolist()}
+    records = {
+        n: record(
+            "x", n, key=f"k{n}", relevant_when=("snacks",), superseded_by="" if one[6] else "f"
+        )
+        for n, one in enumerate(made, start=1)
+    }
     found = make_hits(ranking, records.get)
     against = ("", "possibly outdated", "contradicted by a stronger speaker", "only mused about")
-    for hit, (values, score, past, doubt, cue, heir) in zip(found, made, strict=True):
+    for hit, (values, score, past, stored, cue, heir, hidden) in zip(found, made, strict=True):
+        doubt = Doubt.NONE if hidden and stored != Doubt.TENTATIVE else stored
         heard = [float(np.float32(v)) if asked[n] else 0.0 for n, v in enumerate(values)]
         agreed, reasons = said_of(heard, hit.record.key, "snacks" if cue == 0 else "")
         reasons += ["answers for what it replaced"] * heir + ["past its time"] * past

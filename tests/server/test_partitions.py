@@ -199,3 +199,25 @@ async def test_the_newest_are_warmed_within_half_of_the_budget() -> None:
         await core.partitions.warm(newest)
         assert store.loaded == ["cy", "bob"]
         assert sample(core, "recalld_partition_evictions_total") == 0
+
+
+async def test_calls_go_ahead_of_what_is_warmed() -> None:
+    """While calls wait for loads nothing is warmed, unless one of them wants just that."""
+    async with restarted() as (core, store):
+        newest = {one.user_id: one for one in core.store.partitions()}
+        store.go.clear()
+        calls = [asyncio.create_task(core.recall("ann", "tea"))]
+        while store.loaded != ["ann"]:
+            await asyncio.sleep(0.001)
+        warming = asyncio.create_task(core.partitions.warm([newest["bob"], newest["cy"]]))
+        calls.append(asyncio.create_task(core.recall("cy", "tea")))
+        while len(store.loaded) < 2:
+            await asyncio.sleep(0.001)
+        assert store.loaded == ["ann", "cy"]
+        calls.append(asyncio.create_task(core.recall("bob", "tea")))
+        while len(store.loaded) < 3:
+            await asyncio.sleep(0.001)
+        store.go.set()
+        assert {len(answer.hits) for answer in await asyncio.gather(*calls)} == {2}
+        await warming
+        assert store.loaded == ["ann", "cy", "bob"]

@@ -40,6 +40,7 @@ from tests.storage import kept
 WAIT_S = 120
 READY = admin.SnapshotState.SNAPSHOT_STATE_READY
 FAILED = admin.SnapshotState.SNAPSHOT_STATE_FAILED
+DAMAGED = admin.SnapshotState.SNAPSHOT_STATE_DAMAGED
 TEXTS = ["likes green tea", "is allergic to peanuts", "lives in Leeds", "喜欢喝茶", "对花生过敏"]
 QUESTIONS = ["which tea", "peanut allergy", "喝什么茶", "Leeds"]
 
@@ -162,13 +163,19 @@ def test_a_damaged_snapshot_is_refused_by_a_running_server(
     data[len(data) // 2] ^= 1
     database.write_bytes(data)
     (folder / "bare" / "MANIFEST.json").unlink()
+    states = {one.name: (one.state, one.error.message) for one in listed(stubs)}
+    assert states["intact"] == states["damaged"] == (READY, "")  # Only its bytes tell.
     assert ["SHA-256" in violation for violation in verified(stubs, "damaged")] == [True]
     refusal = refusal_of(stubs.admin.RestoreSnapshot, admin.RestoreSnapshotRequest(name="damaged"))
     assert (refusal.code, refusal.reason) == (grpc.StatusCode.DATA_LOSS, "CORRUPT")
     assert "SHA-256" in refusal.message and "intact one is intact" in refusal.message
     last = listed(stubs)[-1]
-    assert (last.name, last.state, "missing" in last.error.message) == ("bare", FAILED, True)
+    assert (last.name, last.state, "missing" in last.error.message) == ("bare", DAMAGED, True)
     stubs.memory.Remember(remember_request("u", memory("still here")), timeout=WAIT_S)
+    database.write_bytes(data[:-1])
+    (cut,) = [one for one in listed(stubs) if one.name == "damaged"]
+    assert (cut.state, "bytes, expected" in cut.error.message) == (DAMAGED, True)
+    assert (cut.size_bytes, cut.HasField("create_time")) == (len(data), True)
     for name in ("damaged", "bare"):
         shutil.rmtree(folder / name)
 

@@ -57,7 +57,7 @@ def test_the_form_is_the_documented_one() -> None:
         settled_group="g",
     )
     expected = "01 03 01 01 fffffffffffffffe 0000000000000102" + "00" * 8 * 8
-    expected += "0000000000000003" + "00000001 00000000 00000003 00000000 00000000 00000001"
+    expected += "0000000000000003" + "00000001 00000000 00000003 00000000 00000001"
     assert details.packed(made.record).hex() == bytes.fromhex(expected).hex() + "73e4b8ad67"
 
 
@@ -73,15 +73,15 @@ def test_sql_reads_a_number() -> None:
 @pytest.mark.parametrize("change", [b"x", b"", None])
 def test_a_wrong_length_is_an_error(change: bytes | None) -> None:
     """Bytes too many, too few or none at all raise ValueError, which names the row if it can."""
-    whole = details.packed(memory(7, 1, superseded_by="a").record)
+    whole = details.packed(memory(7, 1, conflict_group="a").record)
     broken = {b"x": whole + b"x", b"": whole[:-1], None: b""}[change]
-    with pytest.raises(ValueError, match="row 7" if broken else "less than 116 bytes"):
+    with pytest.raises(ValueError, match="row 7" if broken else "less than 112 bytes"):
         details.columns_of((7,), [broken])
 
 
 def test_a_text_that_is_no_text_is_an_error() -> None:
     """A text that is not UTF-8 raises ValueError."""
-    whole = details.packed(memory(7, 1, superseded_by="a").record)
+    whole = details.packed(memory(7, 1, conflict_group="a").record)
     with pytest.raises(ValueError, match="utf-8"):
         details.columns_of((7,), [whole[:-1] + b"\xff"])
 

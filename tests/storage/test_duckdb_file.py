@@ -48,6 +48,27 @@ def test_a_copy_holds_everything_and_its_keys(file: DuckDBFile, tmp_path: Path) 
     copy.close()
 
 
+def test_a_copy_needs_little_memory(tmp_path: Path) -> None:
+    """Under the least limit that a server takes, rows of more than that are copied: they are not
+    held as the 122,880 that DuckDB makes a group of."""
+    path, row_count = tmp_path / "wide.duckdb", 100_000
+    roomy = partial(duckdb_file.connect, memory_limit_bytes=512 * 1024 * 1024)
+    wide = DuckDBFile(path, roomy(path), roomy)
+    wide.execute("CREATE TABLE meta (key VARCHAR PRIMARY KEY, value VARCHAR NOT NULL)")
+    wide.execute("CREATE TABLE t (n BIGINT PRIMARY KEY, text VARCHAR NOT NULL)")
+    wide.execute(
+        f"INSERT INTO t SELECT i, repeat(md5(i::VARCHAR), 50) FROM range({row_count}) s(i)"
+    )
+    wide.close()
+    narrow = DuckDBFile(path, CONNECT(path), CONNECT)
+    target, _ = copy_paths(path)
+    narrow.copy_to(target)
+    narrow.close()
+    copy = DuckDBFile(target, CONNECT(target), CONNECT)
+    assert count(copy) == row_count
+    copy.close()
+
+
 def test_a_copy_is_of_one_moment(file: DuckDBFile, tmp_path: Path) -> None:
     """A copy made while somebody writes holds a prefix of the writes."""
     _, target = copy_paths(tmp_path / "a 'b.duckdb")

@@ -68,12 +68,15 @@ def test_check_counts_and_quotes_only_the_first_labels() -> None:
     assert line == "kind is not a number of its enum: 8 (1, 2, 3, 4, 5, ...)"
 
 
-def test_check_compares_rows_with_their_tenant() -> None:
-    """A row newer than its tenant, and a request of an unknown tenant, are violations."""
+def test_check_compares_requests_with_their_tenant() -> None:
+    """A request of an unknown tenant and one without an id are violations."""
     lines = rules.store_violations(
-        [memory(1, 3)], [request("r", tenant="zeta"), request("")], lambda: {"acme": 2}
+        [memory(1, 3)], [request("r", tenant="zeta"), request("")], lambda: {"acme": 3}
     )
-    assert len(lines) == 3
+    assert lines == [
+        "request: tenant has no revision: 1 (r)",
+        "request: tenant or request_id is empty: 1 ()",
+    ]
 
 
 def test_what_was_found_before_damage_is_kept() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -218,3 +218,30 @@ def test_what_a_snapshot_says(
     assert folder.says(rows[0].record.content[3:-3], b"")
     assert folder.says("nobody said this", rows[0].vector.tobytes())
     assert not folder.says("nobody said this", b"1234")
+
+
+@pytest.mark.parametrize(
+    ("harm", "told"),
+    [
+        (lambda path: (path / MANIFEST_NAME).unlink(), "missing"),
+        (lambda path: (path / MANIFEST_NAME).write_bytes(b"{}"), "no manifest"),
+        (lambda path: next(path.glob("*.duckdb")).unlink(), "No such file"),
+        (lambda path: next(path.glob("*.duckdb")).write_bytes(b"short"), "5 bytes, expected"),
+    ],
+)
+def test_the_list_tells_apparent_damage(
+    store: DuckDBStore,
+    folder: SnapshotFolder,
+    tmp_path: Path,
+    harm: Callable[[Path], object],
+    told: str,
+) -> None:
+    """A manifest or file that is missing, broken or of another size is told without reading on;
+    the other snapshots are not affected."""
+    for name in ("one", "two"):
+        folder.create(store, name, kept.STAMP)
+    harm(tmp_path / FOLDER_NAME / "one")
+    problems = {listed.name: listed.problem for listed in folder.listed()}
+    assert told in str(problems["one"])
+    assert problems["two"] is None
+    assert folder.verify("one") != []

@@ -19,10 +19,12 @@ class SnapshotState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     SNAPSHOT_STATE_CREATING: _ClassVar[SnapshotState]
     SNAPSHOT_STATE_READY: _ClassVar[SnapshotState]
     SNAPSHOT_STATE_FAILED: _ClassVar[SnapshotState]
+    SNAPSHOT_STATE_DAMAGED: _ClassVar[SnapshotState]
 SNAPSHOT_STATE_UNSPECIFIED: SnapshotState
 SNAPSHOT_STATE_CREATING: SnapshotState
 SNAPSHOT_STATE_READY: SnapshotState
 SNAPSHOT_STATE_FAILED: SnapshotState
+SNAPSHOT_STATE_DAMAGED: SnapshotState
 
 class GetServerInfoRequest(_message.Message):
     __slots__ = ()

@@ -143,7 +143,9 @@ class MemoryServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ExportMemories(self, request, context):
-        """Every memory of a scope, oldest first.
+        """Every memory of a scope, oldest first: what ListMemories shows the caller. To a credential of the role admin that
+        names no agent, for whom it is a backup of the user, also what agents keep PRIVATE. Without authentication every
+        caller is such an admin.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
