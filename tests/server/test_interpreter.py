@@ -66,3 +66,16 @@ def test_garbage_in_circles_still_goes() -> None:
 def test_threads_hand_over_soon() -> None:
     """A thread that computes lets another one in after half a millisecond."""
     assert told("print(sys.getswitchinterval())") == ["0.0005"]
+
+
+def test_garbage_that_a_collection_found_in_use_still_goes() -> None:
+    """What a call holds in a circle goes after the call, though a full collection came between."""
+    program = (
+        "import weakref\n"
+        "class Circle: pass\n"
+        "gc.collect()\n"
+        "one = Circle(); one.itself = one; seen = weakref.ref(one)\n"
+        "gc.collect(); del one; gc.collect()\n"
+        "print(seen() is None)\n"
+    )
+    assert told(program) == ["True"]
