@@ -50,7 +50,7 @@ class Reading:
             record = _current_value(partition, scope, key, call)
         else:
             raise InvalidRequest("selector", "is required: id or key")
-        sees = partial(access.may_see, scope=scope, call=call)
+        sees = access.view_of(scope, call, scope.user_id)
         assert partition is not None
         seen = access.as_seen(record, partition, sees, call.now_us)
         return pb.GetMemoryResponse(memory=codec.memory(seen, call.now_us))

@@ -7,7 +7,6 @@ may not see count as absent, and a group without visible members as unknown.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 
 from recalld.server import access, codec, conflicts, validate
 from recalld.server.call import Call
@@ -114,6 +113,6 @@ def _answer(
     change: Change, changed: list[MemoryRecord], scope: Scope, call: Call
 ) -> pb.ResolveConflictResponse:
     """The members after the change."""
-    sees = partial(access.may_see, scope=scope, call=call)
+    sees = access.view_of(scope, call, scope.user_id)
     seen = [access.as_seen(record, change, sees, call.now_us) for record in changed]
     return pb.ResolveConflictResponse(memories=[codec.memory(one, call.now_us) for one in seen])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 from google.protobuf.field_mask_pb2 import FieldMask
@@ -201,7 +200,7 @@ class UpdateMemory:
         if fresh.cues is not None:
             change.cues[record.label] = fresh.cues
         changed = slots.resettle(change, record, edited)
-        sees = partial(access.may_see, scope=scope, call=call)
+        sees = access.view_of(scope, call, scope.user_id)
         seen = access.as_seen(changed, change, sees, call.now_us)
         return pb.UpdateMemoryResponse(
             memory=codec.memory(seen, call.now_us), screened=call.screened.told()
